@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Datapoints into batches."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..utils.errors import say
+from .base import DataFlowReentrantGuard, ProxyDataFlow, known_length, length
+
+__all__ = ["BatchData", "BatchDataByShape"]
+
+# What tensorpack makes of Python's scalars: models of its time take int32 and float32.
+_SCALARS: dict[type, Any] = {bool: np.bool_, int: np.int32, float: np.float32, str: np.str_}
+
+
+def _odd_shapes(values: Sequence[Any], name: str) -> ValueError:
+    shapes = [np.shape(v) for v in values]
+    counts = {s: shapes.count(s) for s in dict.fromkeys(shapes)}
+    shown = ", ".join(f"{s} ({n} of {len(shapes)})" for s, n in list(counts.items())[:5])
+    return ValueError(say(f"BatchData, {name}", expected="one shape in all datapoints of a batch",
+                          received=f"the shapes {shown}{', ...' if len(counts) > 5 else ''}",
+                          do="Pass use_list=True, group them with BatchDataByShape, or resize or "
+                          "pad them before."))
+
+
+def _not_batchable(value: Any, name: str) -> TypeError:
+    return TypeError(say(f"BatchData, {name}", expected="numbers, strings or NumPy arrays",
+                         received=type(value).__name__,
+                         do="Convert it (np.asarray) before, or pass use_list=True."))
+
+
+def _stack_scalars(values: Sequence[Any], name: str) -> np.ndarray:
+    """Stack Python's scalars; the first one's type decides."""
+    first = values[0]
+    if isinstance(first, bytes):  # an 'S' array would cut trailing zero bytes off
+        out = np.empty(len(values), object)
+        out[:] = values
+        return out
+    dtype = next(d for t, d in _SCALARS.items() if isinstance(first, t))
+    if any(np.ndim(v) for v in values):
+        raise _odd_shapes(values, name)
+    whole = np.asarray(values) if dtype in (np.bool_, np.int32) else None
+    if whole is not None and not np.can_cast(whole.dtype, np.int64, "same_kind"):
+        raise TypeError(say(f"BatchData, {name}", expected=f"{type(first).__name__} in all "
+                            "datapoints of a batch, as in its first",
+                            received=f"values that make {whole.dtype}",
+                            do="Yield one type, e.g. float(x) or np.float32(x)."))
+    try:
+        return np.asarray(values, dtype=dtype)
+    except OverflowError as e:
+        raise OverflowError(say(f"BatchData, {name}", expected="ints that fit int32, which "
+                                "Python's int becomes", received=str(max(values, key=abs)),
+                                do="Yield np.int64(x).")) from e
+
+
+def _stack_arrays(values: Sequence[Any], name: str) -> np.ndarray:
+    """Stack arrays or NumPy scalars into one fresh array of the first one's dtype."""
+    first = values[0]
+    shape, dtype = first.shape, first.dtype
+    for v in values:
+        if getattr(v, "shape", ()) != shape:
+            raise _odd_shapes(values, name)
+    if not shape or not isinstance(first, np.ndarray):
+        whole = np.asarray(values)
+        _check_cast(whole.dtype, dtype, name)
+        return whole.astype(dtype, copy=False)
+    out = np.empty((len(values), *shape), dtype)
+    try:
+        np.concatenate(values, out=out.reshape(-1, *shape[1:]), casting="same_kind")
+    except (TypeError, ValueError):
+        for v in values:
+            _check_cast(np.asarray(v).dtype, dtype, name)
+        raise
+    return out
+
+
+def _check_cast(have: np.dtype[Any], want: np.dtype[Any], name: str) -> None:
+    if not np.can_cast(have, want, "same_kind"):
+        raise TypeError(say(f"BatchData, {name}", expected=f"{want}, as in the first datapoint of "
+                            "the batch", received=f"{have} in another",
+                            do="Let each datapoint have the same dtype."))
+
+
+def _stack(values: Sequence[Any], name: str) -> np.ndarray:
+    first = values[0]
+    if isinstance(first, np.generic) or isinstance(first, np.ndarray):
+        return _stack_arrays(values, name)
+    if isinstance(first, (*_SCALARS, bytes)):
+        return _stack_scalars(values, name)
+    if hasattr(first, "__array__"):  # tensors of other libraries
+        return _stack_arrays([np.asarray(v) for v in values], name)
+    raise _not_batchable(first, name)
+
+
+def _columns(holder: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+    try:
+        return iter(list(zip(*holder, strict=True)))
+    except ValueError:
+        sizes = sorted({len(dp) for dp in holder})
+        raise ValueError(say("BatchData", expected="datapoints with one number of components",
+                             received=f"some with {sizes[0]}, some with {sizes[-1]}",
+                             do="Let each datapoint have the same components.")) from None
+
+
+def _column(holder: Sequence[Any], key: Any) -> list[Any]:
+    try:
+        return [dp[key] for dp in holder]
+    except KeyError:
+        other = next(dp for dp in holder if key not in dp)
+        raise KeyError(say("BatchData", expected=f"the key {key!r} in each datapoint",
+                           received=f"one with {sorted(map(str, other))}",
+                           do="Let each datapoint have the same keys.")) from None
+
+
+class BatchData(ProxyDataFlow):
+    """Stack datapoints into batches: each component gets a first axis of size ``batch_size``.
+
+    Python's int, float and bool become int32, float32 and bool, bytes an array of objects; an
+    array keeps its dtype. The batch is a fresh array that nothing else refers to.
+
+    Args:
+        ds: datapoints are lists, tuples or dicts; without ``use_list`` their components are
+            numbers, strings or arrays, of one shape.
+        batch_size: datapoints in a batch.
+        remainder: yield what is left at the end as a smaller batch.
+        use_list: make each component a list of what the datapoints have, instead of an array.
+
+    Raises:
+        ValueError: while iterating, where shapes differ; it shows them.
+
+    Example:
+        >>> from tfqueue_compat.dataflow import DataFromList
+        >>> next(iter(BatchData(DataFromList([[1, 0.5], [2, 1.5]], shuffle=False), 2)))
+        [array([1, 2], dtype=int32), array([0.5, 1.5], dtype=float32)]
+    """
+
+    def __init__(self, ds: Any, batch_size: int, remainder: bool = False,
+                 use_list: bool = False) -> None:
+        super().__init__(ds)
+        self.batch_size = int(batch_size)
+        self.remainder = remainder
+        self.use_list = use_list
+        n = None if remainder else length(self.ds)
+        if self.batch_size < 1 or (n is not None and self.batch_size > n):
+            raise ValueError(say(
+                type(self).__name__, expected="1 <= batch_size"
+                + (f" <= {n}, the length of {type(self.ds).__name__}" if n is not None else ""),
+                received=str(batch_size), do="Pass another size, or remainder=True."))
+
+    def __len__(self) -> int:
+        """Return the number of batches in a pass."""
+        n = known_length(self.ds, type(self).__name__)
+        return -(-n // self.batch_size) if self.remainder else n // self.batch_size
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield batches."""
+        aggregate, use_list, full = self._aggregator(), self.use_list, self.batch_size
+        holder: list[Any] = []
+        batch: list[Any] = []  # popped from, so that this frame keeps nothing it has yielded
+        for dp in self.ds:
+            holder.append(dp)
+            del dp
+            if len(holder) == full:
+                batch.append(aggregate(holder, use_list))
+                holder.clear()
+                yield batch.pop()
+        if self.remainder and holder:
+            batch.append(aggregate(holder, use_list))
+            holder.clear()
+            yield batch.pop()
+
+    def _aggregator(self) -> Callable[[list[Any], bool], Any]:
+        old = type(self)._aggregate_batch is not BatchData._aggregate_batch
+        return self._aggregate_batch if old else self.aggregate_batch
+
+    @staticmethod
+    def aggregate_batch(data_holder: Sequence[Any], use_list: bool = False) -> Any:
+        """Return one batch made of datapoints.
+
+        Args:
+            data_holder: the datapoints; all lists or tuples, or all dicts.
+            use_list: as in :class:`BatchData`.
+
+        Returns:
+            A list of components, or a dict.
+        """
+        first = data_holder[0]
+        if isinstance(first, Mapping):
+            columns = {k: _column(data_holder, k) for k in first}
+            return columns if use_list else {k: _stack(v, f"component {k!r}")
+                                             for k, v in columns.items()}
+        if not hasattr(first, "__getitem__") or isinstance(first, (str, bytes)):
+            raise TypeError(say("BatchData", expected="datapoints that are lists, tuples or dicts",
+                                received=type(first).__name__, do="Yield [component, ...]."))
+        if use_list:
+            return [list(column) for column in _columns(data_holder)]
+        return [_stack(column, f"component {k}") for k, column in enumerate(_columns(data_holder))]
+
+    @staticmethod
+    def _aggregate_batch(data_holder: Sequence[Any], use_list: bool = False) -> Any:
+        return BatchData.aggregate_batch(data_holder, use_list)  # old code overrides or calls it
+
+
+class BatchDataByShape(BatchData):
+    """Batch datapoints that have the same shape.
+
+    Datapoints wait, across passes too, until ``batch_size`` of their shape have come; some may
+    never be yielded.
+
+    Args:
+        ds: ``dp[idx]`` is an array.
+        batch_size: datapoints in a batch.
+        idx: the component whose shape decides; the others must be batchable then.
+    """
+
+    def __init__(self, ds: Any, batch_size: int, idx: int | str) -> None:
+        super().__init__(ds, batch_size, remainder=False)
+        self.idx = idx
+        self.holder: dict[Any, list[Any]] = defaultdict(list)
+
+    @cached_property
+    def _guard(self) -> DataFlowReentrantGuard:
+        return DataFlowReentrantGuard()
+
+    def reset_state(self) -> None:
+        """Forget waiting datapoints."""
+        super().reset_state()
+        self.holder = defaultdict(list)
+        self._guard = DataFlowReentrantGuard()
+
+    def __len__(self) -> int:
+        """Return the number of batches if all datapoints had the same shape... at most."""
+        return known_length(self.ds, type(self).__name__)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield a batch whenever one is full."""
+        aggregate = self._aggregator()
+        batch: list[Any] = []
+        with self._guard:
+            for dp in self.ds:
+                shape = np.shape(dp[self.idx])
+                waiting = self.holder[shape]
+                waiting.append(dp)
+                del dp
+                if len(waiting) == self.batch_size:
+                    batch.append(aggregate(waiting, self.use_list))
+                    del self.holder[shape], waiting
+                    yield batch.pop()

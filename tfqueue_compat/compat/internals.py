@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All that we take from ``tensorflow.python``, so that a new TensorFlow breaks one file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import tensorflow as tf
+
+__all__ = ["OwnedIterator", "caller_steps", "generator_dataset", "route_errors",
+           "route_session_errors", "v2_behavior"]
+
+
+def _owned_iterator() -> type:
+    from tensorflow.python.data.ops.iterator_ops import OwnedIterator
+    return OwnedIterator
+
+
+#: The class of eager dataset iterators, to derive from.
+OwnedIterator: Any = _owned_iterator()
+
+
+def generator_dataset(begin: Callable[[], Any], next_: Callable[[Any], Any],
+                      end: Callable[[Any], Any], begin_arg: Any, element_spec: Any) -> Any:
+    """A dataset whose iterators call ``begin`` once, ``next_`` for each element, ``end`` at last.
+
+    It is what ``tf.data.Dataset.from_generator`` is made of.
+
+    Args:
+        begin: traced; from ``begin_arg`` to the iterator's state.
+        next_: traced; from the state to an element; raises OutOfRange at the end.
+        end: traced; from the state to a tensor nobody reads; called when the iterator is freed.
+        begin_arg: a tensor, or what becomes one.
+        element_spec: of the elements.
+    """
+    from tensorflow.python.data.ops.from_generator_op import _GeneratorDataset
+    return _GeneratorDataset(begin_arg, begin, next_, end, element_spec)
+
+
+def route_errors(error_in: Callable[[str], BaseException | None]) -> None:
+    """Let errors of eager TensorFlow calls come out as what ``error_in(message)`` returns.
+
+    TensorFlow keeps an error of a Python function as text only. Where ``error_in`` knows no error
+    for the text, nothing changes. Done once for a process; it is the one place to get at errors
+    of ``model.fit``, which come straight out of TensorFlow.
+    """
+    from tensorflow.python.eager import core
+    before = core._status_to_exception
+    if getattr(before, "_tfqueue_compat", False):
+        return
+
+    def status_to_exception(status: Any) -> BaseException:
+        return error_in(str(status.message)) or before(status)
+
+    status_to_exception._tfqueue_compat = True  # type: ignore[attr-defined]
+    core._status_to_exception = status_to_exception
+
+
+def route_session_errors(graph: tf.Graph, error_in: Callable[[str], BaseException | None]) -> None:
+    """Let errors of ``Session.run`` on this graph come out as what ``error_in(text)`` returns.
+
+    A session looks up the failed operation in its graph, by name, while it handles the error.
+    """
+    if "get_operation_by_name" in vars(graph):
+        return
+    find = graph.get_operation_by_name
+
+    def get_operation_by_name(name: str) -> Any:
+        handled = sys.exc_info()[1]
+        if isinstance(handled, tf.errors.OpError):
+            error = error_in(str(handled.message))
+            if error is not None:
+                raise error from None
+        return find(name)
+
+    graph.get_operation_by_name = get_operation_by_name
+
+
+def caller_steps() -> tuple[bool, int | None]:
+    """Whether Keras' fit, evaluate or predict is asking, and the steps an epoch given to it.
+
+    Keras asks a dataset for its size and its iterators without a word on the steps that the user
+    wants, and a queue must know: with steps it is endless, without it ends after each pass.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        who = frame.f_locals.get("self")
+        if (type(who).__module__.startswith("keras.") and hasattr(who, "steps_per_epoch")
+                and hasattr(who, "data_adapter") or _being_made(who, frame)):
+            return True, getattr(who, "steps_per_epoch", None)
+        frame = frame.f_back
+    return False, None
+
+
+def _being_made(who: Any, frame: FrameType) -> bool:
+    """Keras' epoch iterator in its constructor, where its data adapter is not yet there."""
+    return (frame.f_code.co_name == "__init__" and hasattr(who, "steps_per_epoch")
+            and any(c.__name__ == "EpochIterator" for c in type(who).__mro__))
+
+
+# What compat.tfv1 needs.
+
+def v2_behavior() -> bool:
+    """Return whether TensorFlow's v2 behavior is on."""
+    from tensorflow.python import tf2
+    return bool(tf2.enabled())

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of TF 1 that are nowhere today, and what to write instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...utils.errors import NotSupported, near
+
+__all__ = ["CONTRIB", "NAMES", "ContribGone", "NotThere", "advice", "contrib_gone"]
+
+
+class NotThere(NotSupported, AttributeError):
+    """A name that TF 1 had and that has no counterpart; ``hasattr`` sees it as missing."""
+
+
+class ContribGone(NotSupported, ImportError):
+    """A part of ``tf.contrib`` that is not offered; ``except ImportError`` catches it too."""
+
+
+#: Names that were gone before TF 1.15, or are since, and their successors.
+NAMES = {
+    "all_variables": "tf.global_variables()",
+    "batch_matmul": "tf.matmul",
+    "complex_abs": "tf.abs",
+    "concat_v2": "tf.concat",
+    "estimator": "Keras (tf.keras.Model.fit); tf.estimator left TensorFlow in 2.16",
+    "examples": "tfqueue_compat.dataflow.dataset (Mnist) for tensorflow.examples.tutorials.mnist",
+    "histogram_summary": "tf.summary.histogram",
+    "image_summary": "tf.summary.image",
+    "inv": "tf.reciprocal",
+    "merge_all_summaries": "tf.summary.merge_all",
+    "merge_summary": "tf.summary.merge",
+    "mul": "tf.multiply",
+    "neg": "tf.negative",
+    "pack": "tf.stack",
+    "scalar_summary": "tf.summary.scalar",
+    "select": "tf.where",
+    "sub": "tf.subtract",
+    "unpack": "tf.unstack",
+}
+
+#: Parts of tf.contrib, and what to use instead.
+CONTRIB = {
+    "autograph": "tf.autograph",
+    "batching": "tf.nondifferentiable_batch_function",
+    "bayesflow": "the package tensorflow-probability",
+    "cluster_resolver": "tf.distribute.cluster_resolver",
+    "cmake": "a TensorFlow wheel",
+    "compiler": "tf.function(jit_compile=True), or tf.config.optimizer.set_jit",
+    "constrained_optimization": "the package tensorflow-constrained-optimization",
+    "copy_graph": "tf.graph_util and tf.import_graph_def",
+    "crf": "the package tensorflow-addons' sources (tfa.text.crf)",
+    "cudnn_rnn": "tf.nn.rnn_cell with tf.nn.dynamic_rnn, or tf.keras.layers.LSTM",
+    "data": "tf.data and tf.data.experimental",
+    "deprecated": "tf.summary",
+    "distribute": "tf.distribute",
+    "distributions": "tf.distributions, or the package tensorflow-probability",
+    "eager": "tf.GradientTape and TensorFlow's eager mode",
+    "estimator": "tf.keras.Model.fit",
+    "feature_column": "tf.feature_column",
+    "ffmpeg": "the package tensorflow-io",
+    "gan": "the package tensorflow-gan, or tensorpack's GAN trainers",
+    "graph_editor": "tf.import_graph_def with input_map",
+    "grid_rnn": "tf.nn.rnn_cell",
+    "hparams": "argparse, or a dataclass",
+    "input_pipeline": "tf.data",
+    "integrate": "scipy.integrate.odeint",
+    "keras": "tf.keras",
+    "labeled_tensor": "named axes of your own",
+    "learn": "tf.keras.Model.fit",
+    "legacy_seq2seq": "tf.nn.dynamic_rnn, or tf.keras.layers.RNN",
+    "linalg": "tf.linalg",
+    "linear_optimizer": "the optimizers of tf.train",
+    "lite": "tf.lite",
+    "lookup": "tf.lookup",
+    "losses": "tf.losses",
+    "memory_stats": "tf.config.experimental.get_memory_info",
+    "meta_graph_transform": "tf.graph_util",
+    "metrics": "tf.metrics",
+    "mixed_precision": "tf.keras.mixed_precision",
+    "model_pruning": "the package tensorflow-model-optimization",
+    "nccl": "tf.distribute.NcclAllReduce, or tf.raw_ops.CollectiveReduceV2",
+    "nn": "tf.nn",
+    "opt": "the optimizers of tf.train; AdamW is tf.keras.optimizers.AdamW",
+    "optimizer_v2": "the optimizers of tf.train",
+    "predictor": "tf.saved_model.load",
+    "quantize": "tf.quantization",
+    "receptive_field": "a computation by hand from kernel sizes and strides",
+    "recurrent": "tf.while_loop",
+    "resampler": "tf.gather_nd with bilinear weights",
+    "saved_model": "tf.saved_model",
+    "seq2seq": "tf.nn.dynamic_rnn or tf.raw_rnn; attention is tf.keras.layers.Attention",
+    "session_bundle": "tf.saved_model",
+    "signal": "tf.signal",
+    "solvers": "tf.linalg.experimental.conjugate_gradient",
+    "sparsemax": "tf.nn.softmax",
+    "specs": "tf.layers",
+    "stat_summarizer": "tf.profiler",
+    "stateless": "tf.random.stateless_*",
+    "summary": "tf.compat.v2.summary",
+    "tensorboard": "the package tensorboard",
+    "tensorrt": "tf.experimental.tensorrt",
+    "testing": "tf.test",
+    "tfprof": "tf.profiler",
+    "tpu": "tf.tpu",
+    "training": "tf.train and tf.data",
+    "util": "tf.make_tensor_proto, tf.make_ndarray",
+}
+
+
+def advice(name: str, known: Iterable[str] = ()) -> str:
+    """Return what to say of a missing name of the root."""
+    if name in NAMES:
+        return f"not in today's TensorFlow. Do: use {NAMES[name]}."
+    return f"not a name of TF 1 that is alive in today's TensorFlow.{near(name, known)}"
+
+
+def contrib_gone(name: str) -> ContribGone:
+    """Return the error for ``tf.contrib.<name>``: what is missing and what to use instead."""
+    if name in CONTRIB:
+        do = f"Use {CONTRIB[name]}."
+    else:
+        do = f"See whether tf.layers, tf.nn or tf.keras has it.{near(name, CONTRIB)}"
+    return ContribGone(
+        f"tf.contrib.{name}: Expected a part of tf.contrib that lives on (framework, image, "
+        f"layers, rnn, slim). Received {name!r}, which left with TF 1. Do: {do}")

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TF 1's path of ``tf.keras``: Keras 3, with a ``backend`` that knows the learning phase."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as _tf
+
+from . import keras_backend as backend
+
+__all__ = ["backend"]
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(_tf.keras, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *dir(_tf.keras)})

@@ -64,7 +64,7 @@ def route_session_errors(graph: tf.Graph, error_in: Callable[[str], BaseExceptio
 
     A session looks up the failed operation in its graph, by name, while it handles the error.
     """
-    if "get_operation_by_name" in vars(graph):
+    if getattr(graph.get_operation_by_name, "_tfqueue_compat", False):
         return
     find = graph.get_operation_by_name
 
@@ -72,11 +72,26 @@ def route_session_errors(graph: tf.Graph, error_in: Callable[[str], BaseExceptio
         handled = sys.exc_info()[1]
         if isinstance(handled, tf.errors.OpError):
             error = error_in(str(handled.message))
+            if isinstance(error, KeyError):  # the session takes one for a missing operation
+                return _Raises(error)
             if error is not None:
                 raise error from None
         return find(name)
 
+    get_operation_by_name._tfqueue_compat = True  # type: ignore[attr-defined]
     graph.get_operation_by_name = get_operation_by_name
+
+
+class _Raises:
+    """An operation that raises when the session comes to describe it."""
+
+    node_def = None
+
+    def __init__(self, error: BaseException) -> None:
+        self._error = error
+
+    def __getattr__(self, name: str) -> Any:
+        raise self._error from None
 
 
 def caller_steps() -> tuple[bool, int | None]:

@@ -130,13 +130,21 @@ class Layer(WeightMixin):
         self._fix_scope(kwargs.pop("scope", None))
         inputs = tf.nest.map_structure(_as_tensor, inputs)
         self._graph = self._graph or v1.get_default_graph()
-        reuse = True if self.built else self._reuse
-        with v1.variable_scope(self._scope, reuse=reuse, auxiliary_name_scope=False) as scope:
-            with tf.name_scope(_op_scope(scope)):
-                self._build_once(inputs)
-                outputs = self.call(inputs, *args, **kwargs)
-                self._regularize_activity(inputs, outputs)
+        if self.built and v1.executing_eagerly():
+            # Eagerly there is no scope to reuse, and that of a graph may not open.
+            outputs = self._outputs_of(inputs, *args, **kwargs)
+        else:
+            reuse = True if self.built else self._reuse
+            with v1.variable_scope(self._scope, reuse=reuse, auxiliary_name_scope=False) as scope:
+                with tf.name_scope(_op_scope(scope)):
+                    outputs = self._outputs_of(inputs, *args, **kwargs)
         self._inputs, self._outputs = inputs, outputs
+        return outputs
+
+    def _outputs_of(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        self._build_once(inputs)
+        outputs = self.call(inputs, *args, **kwargs)
+        self._regularize_activity(inputs, outputs)
         return outputs
 
     def _fix_scope(self, scope: Any) -> None:

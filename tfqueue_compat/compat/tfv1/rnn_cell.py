@@ -1,4 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """TF 1's ``tf.nn.rnn_cell``."""
 
-__all__: list[str] = []
+from .rnn_base import LSTMStateTuple, RNNCell
+from .rnn_cells import BasicLSTMCell, BasicRNNCell, GRUCell, LSTMCell
+from .rnn_wrappers import DeviceWrapper, DropoutWrapper, MultiRNNCell, ResidualWrapper
+
+__all__ = ["BasicLSTMCell", "BasicRNNCell", "DeviceWrapper", "DropoutWrapper", "GRUCell",
+           "LSTMCell", "LSTMStateTuple", "MultiRNNCell", "RNNCell", "ResidualWrapper"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -60,6 +60,10 @@ class ImageAugmentor:
         >>> CropCorner(2).augment(np.zeros((5, 5))).shape
         (2, 2)
     """
+
+    if TYPE_CHECKING:
+        def __getattr__(self, name: str) -> Any:
+            """What ``_init(locals())`` sets."""
 
     def __init__(self) -> None:
         self.reset_state()

@@ -18,11 +18,11 @@ __all__: list[str] = []
 
 
 class GaussianMap:
-    """Weights that fall off around a point.
+    """Weights that fall off around a point as exp(-distance^2 / sigma).
 
     Args:
         image_shape: (h, w).
-        sigma: deviation of the Gaussian, as a part of the image's size.
+        sigma: how far they reach; distances are measured in parts of the image's size.
     """
 
     def __init__(self, image_shape: Sequence[int], sigma: float = 0.5) -> None:
@@ -40,7 +40,7 @@ class GaussianMap:
         """
         y, x = (((np.arange(size, dtype="float32") / size) - at) ** 2
                 for size, at in zip(self.shape, anchor))
-        return np.exp(-(y[:, np.newaxis] + x) / (2 * self.sigma ** 2)).astype("float32")
+        return np.exp(-(y[:, np.newaxis] + x) / self.sigma).astype("float32")
 
 
 def np_sample(img: np.ndarray, coords: np.ndarray) -> np.ndarray:
@@ -70,7 +70,8 @@ class GaussianDeform(ImageAugmentor):
     Args:
         anchors: (y, x) of the anchors, each in [0, 1].
         shape: (h, w) of the images.
-        sigma: how far an anchor's influence reaches, as a part of the image's size.
+        sigma: how far an anchor reaches: its weight is exp(-distance^2 / sigma), distances in
+            parts of the image's size.
         randrange: largest offset in pixels; an eighth of the height by default.
     """
 
@@ -99,4 +100,4 @@ class GaussianDeform(ImageAugmentor):
                                 apply_image=lambda img: self._augment(img, offsets))
 
     def _augment(self, img: np.ndarray, params: np.ndarray) -> np.ndarray:
-        return np_sample(img, self.grid + self.gws @ params)
+        return np_sample(img, self.grid + (self.gws @ params).astype("float32"))

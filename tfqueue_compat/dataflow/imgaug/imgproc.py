@@ -132,9 +132,9 @@ class Contrast(PhotometricAugmentor):
     def _augment(self, img: np.ndarray, params: Any) -> np.ndarray:
         wide = img.astype("float32")
         if self.rgb is not None and img.ndim == 3 and img.shape[2] != 1:
-            mean = np.mean(_gray(img, self.rgb, self))
+            mean = np.mean(_gray(wide, self.rgb, self))
         else:
-            mean = np.mean(wide, axis=(0, 1), keepdims=True)
+            mean = np.mean(img, axis=(0, 1), keepdims=True)
         out = wide * params + mean * (1 - params)
         return _back(out, img, self.clip)
 

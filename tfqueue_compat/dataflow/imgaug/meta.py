@@ -84,7 +84,8 @@ class RandomChooseAug(ImageAugmentor):
 class RandomOrderAug(ImageAugmentor):
     """Apply augmentors in random order.
 
-    All of them choose their transform by the image as it came, so none may change its size.
+    All of them choose their transform, in the order given, by the image as it came; so none may
+    change its size.
 
     Args:
         aug_lists: a list of augmentors.
@@ -102,9 +103,10 @@ class RandomOrderAug(ImageAugmentor):
             a.reset_state()
 
     def get_transform(self, img: np.ndarray) -> TransformList:
-        """Draw the order."""
+        """Draw the order, then the transforms."""
         order = self.rng.permutation(len(self.aug_lists))
-        return TransformList([self.aug_lists[k].get_transform(img) for k in order])
+        tfms = [a.get_transform(img) for a in self.aug_lists]
+        return TransformList([tfms[k] for k in order])
 
 
 class MapImage(ImageAugmentor):

@@ -130,19 +130,19 @@ class RandomResize(ImageAugmentor):
             ratio, new_ratio = w / h, new_w / new_h
             if (self.aspect_ratio_thres == 0
                     or abs(new_ratio - ratio) / ratio <= self.aspect_ratio_thres):
-                return ResizeTransform(h, w, int(new_h + 0.5), int(new_w + 0.5), self.interp)
+                return ResizeTransform(h, w, new_h, new_w, self.interp)
         logger.warn("RandomResize failed to augment an image: %r found no size within its "
                     "aspect_ratio_thres for (h, w) = %s.", self, (h, w))
         return ResizeTransform(h, w, h, w, self.interp)
 
-    def _draw(self, h: int, w: int) -> tuple[float, float]:
+    def _draw(self, h: int, w: int) -> tuple[int, int]:
         unit_w, unit_h = (w, h) if self._is_scale else (1, 1)
         wide = float(self._rand_range(*self.xrange)) * unit_w
         if self.aspect_ratio_thres == 0:
             high = wide / w * h
         else:
             high = float(self._rand_range(*(self.yrange or self.xrange))) * unit_h
-        return max(self.minimum[0], wide), max(self.minimum[1], high)
+        return int(max(self.minimum[0], wide) + 0.5), int(max(self.minimum[1], high) + 0.5)
 
 
 class Transpose(ImageAugmentor):

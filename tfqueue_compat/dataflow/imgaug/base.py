@@ -13,7 +13,8 @@ from ...utils.errors import say
 from ...utils.utils import get_rng
 from ._help import check_image, describe, hold, name_error
 from .transform import (
-    BaseTransform, LazyTransform, PhotometricTransform, Transform, TransformFactory, TransformList)
+    BaseTransform, LazyTransform, NoOpTransform, PhotometricTransform, Transform,
+    TransformFactory, TransformList)
 
 __all__ = ["Augmentor", "ImageAugmentor", "AugmentorList", "PhotometricAugmentor"]
 
@@ -141,7 +142,8 @@ class ImageAugmentor:
         older = getattr(self, "_fprop_coord", None)
         if older is not None:
             return older(coords, params)
-        return params.apply_coords(coords) if isinstance(params, BaseTransform) else coords
+        move: Any = params if isinstance(params, BaseTransform) else NoOpTransform()
+        return move.apply_coords(coords)
 
     def augment(self, img: np.ndarray) -> np.ndarray:
         """Return ``img`` augmented.

@@ -7,7 +7,7 @@ is clipped to [0, 255] first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,10 +21,48 @@ __all__ = ["Hue", "Brightness", "BrightnessScale", "Contrast", "MeanVarianceNorm
 
 
 def _back(out: np.ndarray, like: np.ndarray, clip: bool) -> np.ndarray:
-    """Clip and convert a float result to the image's type."""
+    """Clip a float result of our own in place and convert it to the image's type."""
     if clip or like.dtype == np.uint8:
-        out = np.clip(out, 0, 255)
+        np.clip(out, 0, 255, out=out)
     return out.astype(like.dtype, copy=False)
+
+
+def _pointwise(img: np.ndarray, func: Callable[[np.ndarray], np.ndarray],
+               clip: bool) -> np.ndarray:
+    """Apply ``func`` to each value, as float32.
+
+    Args:
+        func: elementwise; it may treat the last axis as channels.
+        clip: see this file's first lines.
+    """
+    if img.dtype != np.uint8:
+        return _back(func(img.astype("float32")), img, clip)
+    # 256 values instead of millions, and the same arithmetic for each
+    table = func(np.arange(256, dtype="float32")[:, np.newaxis])
+    return _look_up(img, _back(table, img, clip))
+
+
+def _look_up(img: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Return ``table[img]``, or for a table of (256, c) each channel by its column."""
+    try:
+        cv2 = opencv("LUT")
+    except ImportError:
+        channel = np.arange(table.shape[1]) if table.shape[1] > 1 else 0
+        return table[img, channel]
+    out = cv2.LUT(img, np.ascontiguousarray(table[np.newaxis]))
+    return keep_channel(out, img)
+
+
+def _channel_means(img: np.ndarray) -> np.ndarray:
+    """Return the mean of each channel, (c,)."""
+    if img.dtype == np.uint8 and img.ndim == 3 and img.shape[2] <= 4:
+        try:  # sums of bytes are exact, so this is NumPy's mean, only quicker
+            total = opencv("mean").sumElems(img)
+        except ImportError:
+            pass
+        else:
+            return np.array(total[:img.shape[2]]) / (img.shape[0] * img.shape[1])
+    return np.mean(img, axis=(0, 1)).reshape(-1)
 
 
 def _gray(img: np.ndarray, rgb: bool | None, wanted_by: Any) -> np.ndarray:
@@ -89,7 +127,7 @@ class Brightness(PhotometricAugmentor):
         return self._rand_range(-self.delta, self.delta)
 
     def _augment(self, img: np.ndarray, params: Any) -> np.ndarray:
-        return _back(img.astype("float32") + params, img, self.clip)
+        return _pointwise(img, lambda x: x + params, self.clip)
 
 
 class BrightnessScale(PhotometricAugmentor):
@@ -108,7 +146,7 @@ class BrightnessScale(PhotometricAugmentor):
         return self._rand_range(*self.range)
 
     def _augment(self, img: np.ndarray, params: Any) -> np.ndarray:
-        return _back(img.astype("float32") * params, img, self.clip)
+        return _pointwise(img, lambda x: x * params, self.clip)
 
 
 class Contrast(PhotometricAugmentor):
@@ -130,13 +168,11 @@ class Contrast(PhotometricAugmentor):
         return self._rand_range(*self.factor_range)
 
     def _augment(self, img: np.ndarray, params: Any) -> np.ndarray:
-        wide = img.astype("float32")
         if self.rgb is not None and img.ndim == 3 and img.shape[2] != 1:
-            mean = np.mean(_gray(wide, self.rgb, self))
+            mean = np.mean(_gray(img.astype("float32"), self.rgb, self))
         else:
-            mean = np.mean(img, axis=(0, 1), keepdims=True)
-        out = wide * params + mean * (1 - params)
-        return _back(out, img, self.clip)
+            mean = _channel_means(img)
+        return _pointwise(img, lambda x: x * params + mean * (1 - params), self.clip)
 
 
 class MeanVarianceNormalize(PhotometricAugmentor):
@@ -182,7 +218,7 @@ class GaussianBlur(PhotometricAugmentor):
 
     def _get_augment_params(self, img: Any) -> Any:
         size_xy = self.rng.randint(self.size_range[0], self.size_range[1], size=(2,)) * 2 + 1
-        sigma_xy = self._rand_range(*self.sigma_range, size=(2,))
+        sigma_xy = self._rand_range(self.sigma_range[0], self.sigma_range[1], (2,))
         if self.symmetric:
             size_xy[1], sigma_xy[1] = size_xy[0], sigma_xy[0]
         return tuple(int(x) for x in size_xy), tuple(float(x) for x in sigma_xy)
@@ -212,9 +248,10 @@ class Gamma(PhotometricAugmentor):
         return self._rand_range(*self.range)
 
     def _augment(self, img: np.ndarray, params: Any) -> np.ndarray:
-        lut = ((np.arange(256, dtype="float32") / 255) ** (1. / (1. + params)) * 255)
-        whole = np.clip(img, 0, 255).astype("uint8")
-        return lut.astype("uint8")[whole].astype(img.dtype, copy=False)
+        table = (np.arange(256, dtype="float32") / 255) ** (1. / (1. + params)) * 255
+        whole = np.clip(img, 0, 255).astype("uint8", copy=False)
+        out = _look_up(whole, table.astype("uint8")[:, np.newaxis])
+        return out.astype(img.dtype, copy=False)
 
 
 class Clip(PhotometricAugmentor):
@@ -255,7 +292,9 @@ class Saturation(PhotometricAugmentor):
     def _augment(self, img: np.ndarray, params: Any) -> np.ndarray:
         _check_colour(img, self)
         gray = _gray(img, self.rgb, self)
-        out = img.astype("float32") * params + (gray * (1 - params))[:, :, np.newaxis]
+        out = img.astype("float32")
+        out *= params
+        out += (gray * (1 - params))[:, :, np.newaxis]
         return _back(out, img, self.clip)
 
 
@@ -285,7 +324,7 @@ class Lighting(PhotometricAugmentor):
 
     def _augment(self, img: np.ndarray, params: Any) -> np.ndarray:
         shift = self.eigvec @ (params * self.eigval)
-        return _back(img.astype("float32") + shift, img, self.clip)
+        return _pointwise(img, lambda x: x + shift, self.clip)
 
 
 class MinMaxNormalize(PhotometricAugmentor):

@@ -62,7 +62,8 @@ class Resize(ImageAugmentor):
 
     def get_transform(self, img: np.ndarray) -> ResizeTransform:
         """Return the transform for an image of this size."""
-        return ResizeTransform(*image_hw(img, self), *self.shape, self.interp)
+        (h, w), (new_h, new_w) = image_hw(img, self), self.shape
+        return ResizeTransform(h, w, new_h, new_w, self.interp)
 
 
 class ResizeShortestEdge(ImageAugmentor):

@@ -25,7 +25,7 @@ __all__ = ["measure_cell", "register", "run_rounds"]
 
 KINDS = ("tiny", "small", "medium", "u8", "f32")
 WAYS = ("session", "loop", "function", "eager", "batch", "batchqueue")
-PROBES = ("latency", "step", "import", "memory")
+PROBES = ("latency", "held", "step", "import", "memory")
 MEMORY_COUNT = 100_000  # datapoints over which memory may not grow
 TIMEOUT = 300  # seconds for one cell; only a hang takes so long
 # the other Python has no tfqueue_compat: it gets the one folder that needs nothing of it

@@ -128,6 +128,10 @@ FIGURES = (
     Figure("what a full input adds to a step, us", "step", "overhead_us", limit=30,
            kinds=("small", "medium")),
     Figure("what an open, unread input adds, us", "step", "idle_us", kinds=("small", "medium")),
+    Figure("produced ahead of a paused consumer, datapoints", "held", "ahead",
+           kinds=("tiny", "small", "medium", "f32")),
+    Figure("memory that holds them, MB", "held", "held_mb",
+           kinds=("tiny", "small", "medium", "f32")),
     Figure("import of .dataflow (plain: TensorFlow), s", "import", "import_s", limit=.3),
     *(Figure(f"growth over 100,000 datapoints, {way}, MB", "memory", "growth_mb", way, 30,
              ("tiny", "small"), (OURS,))

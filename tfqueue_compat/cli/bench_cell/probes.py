@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is not a rate: how soon a datapoint arrives, what a step pays, how long an import takes."""
+"""What is not a rate: how soon a datapoint arrives, how many are held, what a step pays, ..."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from typing import Any
 
 from .alternatives import open_input
 from .producers import KINDS, make_dataflow, make_stamped
+from .throughput import resident_mb, warm_up
 from .ways import corner, opened
 
-__all__ = ["PROBES", "imported", "latency", "step"]
+__all__ = ["PROBES", "held", "imported", "latency", "step"]
 
 BURST = 5000  # datapoints at full speed, by which a chunk has grown
 SLOW = 20  # datapoints after it
@@ -44,6 +45,37 @@ def latency(library: str, kind: str, way: str) -> dict[str, Any]:
     waits = [(a - s) * 1e3 for a, s in zip(arrivals, stamps, strict=False)]
     slow = waits[BURST + SLOW // 2:]  # the earlier ones still stand behind the burst
     return {"first_ms": waits[0], "slow_ms": statistics.median(slow), "slow_max_ms": max(slow)}
+
+
+def held(library: str, kind: str, way: str) -> dict[str, Any]:
+    """Measure how far an input runs ahead of a consumer who has paused.
+
+    Args:
+        library: one of :data:`alternatives.LIBRARIES`.
+        kind: one of :data:`producers.KINDS`.
+        way: one of :data:`ways.WAYS`.
+
+    Returns:
+        ``ahead`` (datapoints produced and not yet consumed) and ``held_mb`` (resident memory
+        more than before the input was opened).
+    """
+    df, stamps = make_stamped(library, KINDS[kind], burst=sys.maxsize, pause=0.)
+    with opened(library, df, KINDS[kind], way) as take:
+        before = resident_mb()
+        consumed = 0
+
+        def counted(n: int) -> tuple[int, Any, Any]:
+            nonlocal consumed
+            result = take(n)
+            consumed += result[0]
+            return result
+
+        warm_up(counted, 1.)  # a chunk has its full size by then
+        produced = 0
+        while len(stamps) > produced:  # until it is full and stands still
+            produced = len(stamps)
+            time.sleep(1.)
+        return {"ahead": produced - consumed, "held_mb": resident_mb() - before}
 
 
 def step(library: str, kind: str, way: str) -> dict[str, Any]:
@@ -119,6 +151,7 @@ def imported(library: str, kind: str, way: str) -> dict[str, Any]:
 
 PROBES: dict[str, Callable[[str, str, str], dict[str, Any]]] = {
     "latency": latency,
+    "held": held,
     "step": step,
     "import": imported,
 }

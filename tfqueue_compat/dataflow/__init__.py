@@ -35,7 +35,8 @@ _HOMES = {
     "serialize": ("HDF5Serializer", "LMDBSerializer", "NumpySerializer", "TFRecordSerializer"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
-_MODULES = frozenset({*_HOMES, "common", "dataset", "dftools", "imgaug", "protocol", "transport",
+_MODULES = frozenset({*_HOMES, "caffe_datum", "common", "dataset", "dftools", "imgaug", "lmdb_file",
+                      "protocol", "transport",
                       "workers"})
 
 __all__ = [

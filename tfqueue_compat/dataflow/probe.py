@@ -97,8 +97,8 @@ def _describe_leaf(value: Any) -> str:
     if isinstance(value, (int, float, complex, np.generic)):
         return f"{type(value).__name__} with value {value}"
     if isinstance(value, (str, bytes)):
-        shown = value if len(value) <= 40 else value[:37] + type(value)()
-        return f"{type(value).__name__} of len {len(value)}: {shown!r}"
+        shown = repr(value[:40]) + ("..." if len(value) > 40 else "")
+        return f"{type(value).__name__} of len {len(value)}: {shown}"
     return type(value).__name__
 
 

@@ -138,7 +138,8 @@ class DataFlowMeta(ABCMeta):
         _pair(cls, "__iter__", "get_data")
         for method in written or ["__iter__", "get_data"]:
             _wrap_own(cls, method, _starting)
-        return update_abstractmethods(cls)
+        update_abstractmethods(cls)  # type: ignore[arg-type]
+        return cls
 
 
 def _is_ours(ds: Any) -> bool:

@@ -36,11 +36,11 @@ class FakeData(RNGDataFlow):
         self.shapes = [tuple(s) for s in shapes]
         self._size = int(size)
         self.random = random
-        self.dtype = self._each(dtype, list, "dtype")
-        self.domain = self._each(domain, list, "domain")
+        self.dtype = self._each(dtype, "dtype")
+        self.domain = self._each(domain, "domain")
 
-    def _each(self, value: Any, many: type, name: str) -> list[Any]:
-        values = list(value) if isinstance(value, many) else [value] * len(self.shapes)
+    def _each(self, value: Any, name: str) -> list[Any]:
+        values = list(value) if isinstance(value, list) else [value] * len(self.shapes)
         if len(values) != len(self.shapes):
             raise ValueError(say("FakeData", expected=f"one {name} for all, or one for each of "
                                  f"{len(self.shapes)} shapes", received=f"{len(values)}",
@@ -109,7 +109,7 @@ class DataFromList(RNGDataFlow):
             return
         order = np.arange(len(self.lst))
         self.rng.shuffle(order)
-        for k in order:
+        for k in order.tolist():
             yield self.lst[k]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import tensorflow as tf
 
-__all__ = ["OwnedIterator", "caller_steps", "generator_dataset", "route_errors",
+__all__ = ["OwnedIterator", "asking_keras", "generator_dataset", "route_errors",
            "route_session_errors", "v2_behavior"]
 
 
@@ -41,22 +41,35 @@ def generator_dataset(begin: Callable[[], Any], next_: Callable[[Any], Any],
 
 
 def route_errors(error_in: Callable[[str], BaseException | None]) -> None:
-    """Let errors of eager TensorFlow calls come out as what ``error_in(message)`` returns.
+    """Let errors of eager calls and of ``tf.function`` come out as ``error_in(message)``.
 
     TensorFlow keeps an error of a Python function as text only. Where ``error_in`` knows no error
-    for the text, nothing changes. Done once for a process; it is the one place to get at errors
-    of ``model.fit``, which come straight out of TensorFlow.
+    for the text, nothing changes. Done once for a process: there is no other place to get at the
+    errors of ``model.fit`` and of a user's ``tf.function``, which come straight out of TensorFlow.
     """
-    from tensorflow.python.eager import core
-    before = core._status_to_exception
-    if getattr(before, "_tfqueue_compat", False):
+    from tensorflow.python.eager import core, execute
+    if getattr(core._status_to_exception, "_tfqueue_compat", False):
         return
+    before = core._status_to_exception
 
-    def status_to_exception(status: Any) -> BaseException:
+    def status_to_exception(status: Any) -> BaseException:  # of single operations
         return error_in(str(status.message)) or before(status)
+
+    def routed(call: Callable[..., Any]) -> Callable[..., Any]:  # of functions
+        def execute(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return call(*args, **kwargs)
+            except tf.errors.OpError as e:
+                error = error_in(str(e.message))
+                if error is None:
+                    raise
+                raise error from None
+        return execute
 
     status_to_exception._tfqueue_compat = True  # type: ignore[attr-defined]
     core._status_to_exception = status_to_exception
+    execute.execute = routed(execute.execute)
+    execute.execute_with_cancellation = routed(execute.execute_with_cancellation)
 
 
 def route_session_errors(graph: tf.Graph, error_in: Callable[[str], BaseException | None]) -> None:
@@ -94,26 +107,33 @@ class _Raises:
         raise self._error from None
 
 
-def caller_steps() -> tuple[bool, int | None]:
+def asking_keras() -> tuple[bool, int | None]:
     """Whether Keras' fit, evaluate or predict is asking, and the steps an epoch given to it.
 
     Keras asks a dataset for its size and its iterators without a word on the steps that the user
     wants, and a queue must know: with steps it is endless, without it ends after each pass.
     """
-    frame: FrameType | None = sys._getframe(1)
+    epochs = _epoch_iterator()
+    if epochs is None:
+        return False, None
+    steps = getattr(epochs, "steps_per_epoch", None)
+    if not steps:
+        # The end of a pass is no accident then, whatever Keras thinks of a dataset whose length
+        # it can't know.
+        epochs._interrupted_warning = lambda: None
+    return True, steps
+
+
+def _epoch_iterator() -> Any:
+    """Keras' object for the epochs of one call, from the stack of who is asking."""
+    frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         who = frame.f_locals.get("self")
-        if (type(who).__module__.startswith("keras.") and hasattr(who, "steps_per_epoch")
-                and hasattr(who, "data_adapter") or _being_made(who, frame)):
-            return True, getattr(who, "steps_per_epoch", None)
+        if any(c.__name__ == "EpochIterator" and c.__module__.startswith("keras.")
+               for c in type(who).__mro__):
+            return who
         frame = frame.f_back
-    return False, None
-
-
-def _being_made(who: Any, frame: FrameType) -> bool:
-    """Keras' epoch iterator in its constructor, where its data adapter is not yet there."""
-    return (frame.f_code.co_name == "__init__" and hasattr(who, "steps_per_epoch")
-            and any(c.__name__ == "EpochIterator" for c in type(who).__mro__))
+    return None
 
 
 # What compat.tfv1 needs.

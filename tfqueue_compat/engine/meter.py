@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much was produced and consumed, and who waited for whom."""
+
+from __future__ import annotations
+
+import time
+
+__all__ = ["Meter"]
+
+_SAMPLE_EVERY = 0.02  # seconds between two samples of the history
+_KEEP = 4096  # samples; beyond it, every second one is dropped
+
+
+class Meter:
+    """Counts what goes through one input; readable at any time, from any thread.
+
+    It is how a user learns whether the data or the model is the bottleneck.
+
+    Attributes:
+        capacity: datapoints that the queue holds.
+        produced: datapoints that the dataflow has given.
+        producer_wait: seconds that the producer waited because the queue was full.
+        consumer_wait: seconds that the consumer waited because the queue was empty.
+
+    Example:
+        >>> meter = Meter(capacity=50)
+        >>> meter.produced, meter.consumed, meter.occupancy
+        (0, 0, 0)
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self.produced = 0
+        self.producer_wait = 0.0
+        self.consumer_wait = 0.0
+        self._taken = 0
+        self._last = 0
+        self._delivered = 0
+        self._dropped = 0
+        self._started: float | None = None
+        self._last_sample = 0.0
+        self._stride = _SAMPLE_EVERY
+        self._history: list[tuple[float, int]] = []
+
+    @property
+    def consumed(self) -> int:
+        """Datapoints that have left the queue for the model.
+
+        Exact for eager iteration and after a pass. Elsewhere TensorFlow does not tell how much it
+        has used up of the chunk that it works on: all of it is counted as consumed.
+        """
+        return max(self._taken - self._last, self._delivered)
+
+    @property
+    def occupancy(self) -> int:
+        """Datapoints waiting now: produced, neither consumed nor dropped by a restart."""
+        return max(self.produced - self.consumed - self._dropped, 0)
+
+    def start(self) -> None:
+        """Begin to measure; later calls change nothing."""
+        if self._started is None:
+            self._started = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the first datapoint was asked for."""
+        return 0.0 if self._started is None else time.perf_counter() - self._started
+
+    def took(self, count: int) -> None:
+        """Note that ``count`` datapoints went over to TensorFlow, where they wait for their turn.
+
+        TensorFlow asks for a chunk when it has begun with the one before; 0 tells of the end.
+        """
+        self._taken += count
+        self._last = count
+        now = self.seconds
+        if now - self._last_sample >= self._stride:
+            self._last_sample = now
+            self._history.append((now, self.occupancy))
+            if len(self._history) > _KEEP:
+                del self._history[::2]
+                self._stride *= 2
+
+    def dropped(self, count: int) -> None:
+        """Note that ``count`` datapoints were thrown away, by a restart or an early stop."""
+        self._dropped += count
+
+    def delivered(self, count: int) -> None:
+        """Note that ``count`` datapoints reached the user's own code."""
+        self._delivered += count
+
+    def history(self) -> list[tuple[float, int]]:
+        """Pairs of seconds since the start and occupancy then, a few dozen a second at most."""
+        return list(self._history)
+
+    def verdict(self) -> str:
+        """Say in one line whether the data or the model is the bottleneck."""
+        total = self.seconds
+        if not total or not self.produced:
+            return "no data has passed yet"
+        waiting, idle = self.consumer_wait / total, self.producer_wait / total
+        rate = f"{self.consumed / total:,.1f} datapoints/s"
+        if waiting < 0.05 and idle < 0.05:
+            return f"balanced: neither waited for the other for long ({rate})"
+        if waiting >= idle:
+            return (f"data-bound: the model waited for data {waiting:.0%} of the time ({rate}); "
+                    f"speed up the dataflow, e.g. QueueInput(df, workers=n)")
+        return (f"model-bound: the dataflow waited for the model {idle:.0%} of the time ({rate}); "
+                f"the input is fast enough")
+
+    def __repr__(self) -> str:
+        return (f"Meter(produced={self.produced}, consumed={self.consumed}, "
+                f"occupancy={self.occupancy}, producer_wait={self.producer_wait:.3f}s, "
+                f"consumer_wait={self.consumer_wait:.3f}s)")

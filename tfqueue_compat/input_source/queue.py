@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""QueueInput: tensorpack's input queue, which is a ``tf.data.Dataset`` here."""
+
+from __future__ import annotations
+
+
+from typing import Any
+
+import tensorflow as tf
+
+from ..engine.dataset import SourceDataset
+from ..engine.graph import GraphIterator, keep_with
+from ..engine.meter import Meter
+from ..engine.signature import Signature
+from ..engine.source import Source
+from ..engine.stream import Mode, Stream
+from ..utils.errors import say
+from .input_source_base import InputSource
+from .user_queue import QueueSettings, settings_of
+
+__all__ = ["BatchQueueInput", "EnqueueThread", "FeedfreeInput", "QueueInput"]
+
+v1 = tf.compat.v1
+
+#: tensorpack's EnqueueThread owned the dataflow's iterator and filled the queue; that is the
+#: engine's stream now. A user never starts one.
+EnqueueThread = Stream
+
+
+class FeedfreeInput(InputSource):
+    """An input source that needs no feeds: its tensors bring their own data."""
+
+
+class QueueInput(FeedfreeInput, SourceDataset):
+    """A dataflow read ahead into a queue, usable wherever TensorFlow takes data.
+
+    It is an input source with tensorpack's API, for graphs and sessions, and a
+    ``tf.data.Dataset`` for everything else: eager loops, ``tf.function``, ``model.fit``. Nothing
+    of TensorFlow is made, and no datapoint is read, before it is first used.
+
+    As an input source and for Keras with ``steps_per_epoch`` the data has no end: the dataflow
+    is iterated again and again, without a pause between. Otherwise an iteration is one pass.
+
+    A producer's exception comes out where the data is consumed, with its own type and traceback.
+
+    Args:
+        ds: a DataFlow; also real tensorpack's, a generator function, or an iterable. A datapoint
+            is a list, tuple or dict of components: arrays, numbers, strings; tuples and dicts
+            nest.
+        queue: None, or a ``tf.queue.FIFOQueue`` or ``RandomShuffleQueue``, whose capacity, dtypes,
+            shapes and ``min_after_dequeue`` are taken over; the queue itself is not used.
+        size: how many datapoints wait in the queue at most (default 50).
+        signature: ``tf.TensorSpec`` nested as the datapoints are. By default it is read off the
+            first datapoint, which is not lost; its batch dimension is left open.
+
+    Example:
+        >>> import numpy as np
+        >>> from tfqueue_compat.dataflow import DataFromList
+        >>> df = DataFromList([[np.ones(3, "float32"), i] for i in range(4)], shuffle=False)
+        >>> [int(label) for image, label in QueueInput(df)]
+        [0, 1, 2, 3]
+    """
+
+    def __init__(self, ds: Any, queue: Any = None, *, size: int | None = None,
+                 signature: Any = None) -> None:
+        settings = settings_of(queue) if queue is not None else QueueSettings()
+        capacity = _capacity(size, settings)
+        given = signature if signature is not None else settings.signature
+        source = Source(ds, capacity, None if given is None else Signature.from_specs(given))
+        SourceDataset.__init__(self, source, self._first_mode())
+        self._settings = settings
+        self._eager: Any = None
+
+    def _first_mode(self) -> Mode:
+        return Mode()
+
+    @property
+    def ds(self) -> Any:
+        """The dataflow."""
+        return self._source.dataflow
+
+    @property
+    def queue(self) -> Meter:
+        """The queue's state: see ``meter``. The TensorFlow queue of old is no more."""
+        return self.meter
+
+    @property
+    def meter(self) -> Meter:
+        """What was produced and consumed, and who waited for whom; readable at any time."""
+        return self._source.meter
+
+    # ---- an input source
+
+    def _setup(self, input_signature: list[tf.TensorSpec]) -> None:
+        self._source.set_signature(Signature.from_specs(input_signature))
+
+    def _get_input_tensors(self) -> list[tf.Tensor]:
+        if tf.executing_eagerly():
+            raise RuntimeError(say(
+                "get_input_tensors()", expected="a graph", received="eager mode",
+                do="Iterate over the QueueInput, or call dequeue(); or build under "
+                   "with tf.Graph().as_default()."))
+        return self._iterator().get_next()
+
+    def _iterator(self) -> GraphIterator:
+        """The one iterator of the current graph; all towers draw from it."""
+        graph = v1.get_default_graph()
+        if getattr(graph, "building_function", False):
+            with tf.init_scope():
+                return self._iterator()
+        keep_with(graph, ("source", id(self)), lambda: self)
+        return keep_with(graph, ("iterator", id(self)), self._make_iterator)
+
+    def _make_iterator(self) -> GraphIterator:
+        mode = Mode(True, self._mode.group, self._mode.drop_remainder)
+        with self.cached_name_scope():
+            return GraphIterator(self._source, mode, self._settings.shuffled)
+
+    def dequeue(self) -> Any:
+        """The next datapoint.
+
+        In a graph: tensors, nested as the datapoints are; each ``session.run`` of them gives
+        another datapoint. The same tensors at each call, so that a loop does not grow the graph.
+        Eagerly and in a ``tf.function``: another datapoint at each call.
+        """
+        graph = v1.get_default_graph()
+        if tf.executing_eagerly():
+            return _listed(next(self._eager_iterator()))
+        if getattr(graph, "building_function", False):
+            with tf.init_scope():
+                eager = self._eager_iterator() if tf.executing_eagerly() else None
+            return _listed(next(eager)) if eager is not None else self._nested()
+        return keep_with(graph, ("dequeue", id(self)), self._nested)
+
+    def _nested(self) -> Any:
+        tensors = self._iterator().get_next()
+        return _listed(self._source.signature.pack(tensors))
+
+    def _eager_iterator(self) -> Any:
+        if self._eager is None:
+            self._eager = iter(self.repeat())
+        return self._eager
+
+    def refill_queue(self) -> None:
+        """Throw away what waits, and start a new pass: the next datapoint is its first.
+
+        In a graph it must run under a default session.
+
+        Raises:
+            RuntimeError: without one.
+        """
+        self._eager = None
+        if tf.executing_eagerly():
+            return
+        session = v1.get_default_session()
+        if session is None:
+            raise RuntimeError(say("refill_queue()", expected="a default session",
+                                   received="none", do="Call it under with session.as_default()."))
+        session.run(self._iterator().initializer)
+
+    def _reset_state(self) -> None:
+        self.refill_queue()
+
+    def size(self) -> int:
+        """Elements in one pass over the dataflow.
+
+        Raises:
+            TypeError: where the dataflow does not know its length.
+        """
+        return len(self)
+
+    def stop(self) -> None:
+        """End the producers now; going out of use does it as well."""
+        self._eager = None
+        self._source.stop()
+
+    @property
+    def _settings_shuffles(self) -> bool:
+        return self._settings.min_after_dequeue is not None
+
+    def _make(self, mode: Mode) -> tf.data.Dataset:
+        return self._settings.shuffled(super()._make(mode))
+
+
+class BatchQueueInput(QueueInput):
+    """A queue of single datapoints, consumed in batches.
+
+    Args:
+        ds: gives single datapoints.
+        batch_size: datapoints in a batch. A last, smaller batch is dropped.
+        queue: as for QueueInput; its dtypes and shapes are those of a single datapoint.
+        size: how many datapoints wait at most; by default 3000, as tensorpack had it.
+        signature: of a single datapoint. That given to ``setup`` is that of a batch.
+    """
+
+    def __init__(self, ds: Any, batch_size: int, queue: Any = None, *, size: int | None = None,
+                 signature: Any = None) -> None:
+        self.batch_size = _batch_size(batch_size)
+        super().__init__(ds, queue, size=size or (None if queue is not None else 3000),
+                         signature=signature)
+
+    def _first_mode(self) -> Mode:
+        return Mode(group=self.batch_size, drop_remainder=True)
+
+    def _setup(self, input_signature: list[tf.TensorSpec]) -> None:
+        for spec in input_signature:
+            if spec.shape.rank and spec.shape[0] not in (None, self.batch_size):
+                raise ValueError(say(
+                    f"BatchQueueInput, input {spec.name!r}",
+                    expected=f"a first dimension of {self.batch_size} or None",
+                    received=f"shape {spec.shape}", do="Leave the batch dimension open."))
+        self._source.set_signature(Signature.from_specs(input_signature).unbatched())
+
+
+def _listed(element: Any) -> Any:
+    """tensorpack's flat datapoints are lists."""
+    return list(element) if type(element) is tuple else element
+
+
+def _capacity(size: int | None, settings: QueueSettings) -> int:
+    capacity = size if size is not None else settings.capacity
+    if not isinstance(capacity, int) or isinstance(capacity, bool) or capacity < 1:
+        raise ValueError(say("QueueInput", expected="size: an int of at least 1",
+                             received=repr(size), do="Say how many datapoints may wait."))
+    return capacity
+
+
+def _batch_size(batch_size: Any) -> int:
+    try:
+        number = int(batch_size)
+        valid = number == batch_size and number >= 1 and not isinstance(batch_size, bool)
+    except (TypeError, ValueError):
+        valid = False
+    if not valid:
+        raise ValueError(say("BatchQueueInput", expected="batch_size: an int of at least 1",
+                             received=repr(batch_size), do="Say how many datapoints make a batch."))
+    return number
+
+

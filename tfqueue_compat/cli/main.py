@@ -11,7 +11,7 @@ from ..libinfo import TENSORPACK_API, __version__
 
 __all__ = ["main"]
 
-_VERBS = ("run", "bench")
+_VERBS = ("run", "demo", "bench")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -8,13 +8,13 @@ import importlib.util
 import os
 import sys
 import sysconfig
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import CodeType, ModuleType
 from typing import Any
 
 from .rewrite import Options, rewrite
 
-__all__ = ["UserFiles", "UserLoader", "compile_user", "hook", "unhook"]
+__all__ = ["UserFiles", "UserLoader", "compile_user", "hook"]
 
 _PACKAGES = {"site-packages", "dist-packages"}
 _NOT_USERS = {"tfqueue_compat", "tensorpack", "tensorflow", "keras"}
@@ -87,23 +87,24 @@ class _Finder:
         """Nothing of its own is cached."""
 
 
-def hook(files: UserFiles) -> None:
-    """Load the user's files through the rewriter from now on, however they are imported."""
-    unhook()
+def hook(files: UserFiles) -> Callable[[], None]:
+    """Load the user's files through the rewriter from now on, however they are imported.
+
+    Returns:
+        What undoes it.
+    """
     finder = _Finder(files)
     plain = importlib.util.spec_from_file_location
 
     def spec_from_file_location(name: str, *args: Any, **kwargs: Any) -> Any:
         return finder.adopt(plain(name, *args, **kwargs), name)
 
-    setattr(spec_from_file_location, "__wrapped__", plain)
+    def undo() -> None:
+        if finder in sys.meta_path:
+            sys.meta_path.remove(finder)
+        if importlib.util.spec_from_file_location is spec_from_file_location:
+            importlib.util.spec_from_file_location = plain
+
+    sys.meta_path.insert(sys.meta_path.index(importlib.machinery.PathFinder), finder)
     importlib.util.spec_from_file_location = spec_from_file_location
-    where = sys.meta_path.index(importlib.machinery.PathFinder)
-    sys.meta_path.insert(where, finder)
-
-
-def unhook() -> None:
-    """Undo `hook`."""
-    sys.meta_path[:] = [f for f in sys.meta_path if not isinstance(f, _Finder)]
-    current = importlib.util.spec_from_file_location
-    importlib.util.spec_from_file_location = getattr(current, "__wrapped__", current)
+    return undo

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import NoReturn
 
 from ...utils.errors import NotSupported, near
 
-__all__ = ["CONTRIB", "NAMES", "ContribGone", "NotThere", "advice", "contrib_gone"]
+__all__ = ["CONTRIB", "NAMES", "PARTS", "ContribGone", "NotThere", "advice", "contrib_gone",
+           "missing_in"]
 
 
 class NotThere(NotSupported, AttributeError):
@@ -109,6 +111,28 @@ CONTRIB = {
 }
 
 
+#: Names in the living parts of tf.contrib that are not offered, and what to use instead.
+PARTS = {
+    "image.bipartite_match": "scipy.optimize.linear_sum_assignment in tf.numpy_function",
+    "image.connected_components": "cv2.connectedComponents in the DataFlow",
+    "image.dense_image_warp": "tf.gather_nd with bilinear weights",
+    "image.sparse_image_warp": "cv2.remap in the DataFlow",
+    "layers.optimize_loss": "an optimizer of tf.train and its minimize()",
+    "rnn.AttentionCellWrapper": "tf.keras.layers.Attention",
+    "rnn.LSTMBlockFusedCell": "tf.nn.rnn_cell.LSTMCell with tf.nn.dynamic_rnn",
+    "slim.data": "tf.data, or a DataFlow",
+    "slim.dataset": "tf.data, or a DataFlow",
+    "slim.dataset_data_provider": "tf.data, or a DataFlow",
+    "slim.evaluation": "tensorpack's InferenceRunner, or a loop of your own",
+    "slim.learning": "tensorpack's trainers, or tf.train.MonitoredTrainingSession",
+    "slim.losses": "tf.losses, whose arguments are labels first, then logits",
+    "slim.nets": "the package tf-models, or tf.keras.applications",
+    "slim.prefetch_queue": "QueueInput, or Dataset.prefetch",
+    "slim.queues": "tf.data, or a DataFlow",
+    "slim.tfexample_decoder": "tf.io.parse_example",
+}
+
+
 def advice(name: str, known: Iterable[str] = ()) -> str:
     """Return what to say of a missing name of the root."""
     if name in NAMES:
@@ -125,3 +149,24 @@ def contrib_gone(name: str) -> ContribGone:
     return ContribGone(
         f"tf.contrib.{name}: Expected a part of tf.contrib that lives on (framework, image, "
         f"layers, rnn, slim). Received {name!r}, which left with TF 1. Do: {do}")
+
+
+def missing_in(part: str, known: Iterable[str]) -> Callable[[str], NoReturn]:
+    """Return a module's ``__getattr__``, which says what to use instead of a name it lacks.
+
+    Args:
+        part: the part of ``tf.contrib``, e.g. ``"layers"``.
+        known: the names that it has.
+    """
+    names = list(known)
+
+    def missing(name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(f"module tf.contrib.{part} has no attribute {name!r}")
+        whole = f"{part}.{name}"
+        do = (f"Use {PARTS[whole]}." if whole in PARTS else
+              f"Write it with tf.nn and tf.get_variable.{near(name, names)}")
+        raise ContribGone(f"tf.contrib.{whole}: Expected a name of tf.contrib.{part} that is "
+                          f"offered here. Received {name!r}. Do: {do}")
+
+    return missing

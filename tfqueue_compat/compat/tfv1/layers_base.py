@@ -138,7 +138,8 @@ class Layer(WeightMixin):
             with v1.variable_scope(self._scope, reuse=reuse, auxiliary_name_scope=False) as scope:
                 with tf.name_scope(_op_scope(scope)):
                     outputs = self._outputs_of(inputs, *args, **kwargs)
-        self._inputs, self._outputs = inputs, outputs
+        if not v1.executing_eagerly():
+            self._inputs, self._outputs = inputs, outputs
         return outputs
 
     def _outputs_of(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
@@ -197,12 +198,12 @@ class Layer(WeightMixin):
 
     @property
     def input(self) -> Any:
-        """Inputs of the last call."""
+        """Inputs of the last call in a graph."""
         return self._called(self._inputs)
 
     @property
     def output(self) -> Any:
-        """Outputs of the last call."""
+        """Outputs of the last call in a graph."""
         return self._called(self._outputs)
 
     @property

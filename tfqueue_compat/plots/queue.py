@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from typing import TYPE_CHECKING
 
 from ..utils.errors import require
@@ -53,7 +54,7 @@ def plot_queue(meter: Meter, path: str | os.PathLike[str], title: str = "QueueIn
     axes.set_ylim(bottom=0)
     axes.set_xlim(left=0)
     axes.legend(loc="lower right")
-    axes.set_title(f"{title}\n{meter.verdict()}", fontsize="medium")
+    axes.set_title("\n".join([title, *textwrap.wrap(meter.verdict(), 100)]), fontsize="medium")
     path = os.fspath(path)
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
     figure.savefig(path)

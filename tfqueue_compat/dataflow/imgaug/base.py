@@ -200,7 +200,7 @@ class AugmentorList(ImageAugmentor):
     """
 
     def __init__(self, augmentors: Sequence[ImageAugmentor]) -> None:
-        self.augmentors = list(check_augmentors(augmentors, "AugmentorList"))
+        self.augmentors = check_augmentors(augmentors, "AugmentorList")
         super().__init__()
 
     def reset_state(self) -> None:

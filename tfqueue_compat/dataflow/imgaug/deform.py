@@ -47,12 +47,14 @@ def np_sample(img: np.ndarray, coords: np.ndarray) -> np.ndarray:
     """Return ``img`` at fractional places, bilinearly; places outside count as the border.
 
     Args:
-        img: (h, w, c).
+        img: (h, w, c) or (h, w).
         coords: (..., 2), rows (y, x).
 
     Returns:
-        float64, (..., c).
+        float64, (..., c) or (...).
     """
+    if img.ndim == 2:
+        return np_sample(img[:, :, np.newaxis], coords)[..., 0]
     h, w = img.shape[:2]
     coords = np.clip(coords, 0, np.array([h - 1, w - 1], dtype=coords.dtype))
     low = np.floor(coords).astype("int32")

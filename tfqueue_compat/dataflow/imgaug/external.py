@@ -59,7 +59,7 @@ class IAAugmentor(ImageAugmentor):
         fixed = self.augmentor.to_deterministic()
         seed = self.rng.randint(_SEEDS)
         if hasattr(fixed, "seed_"):  # imgaug >= 0.4
-            fixed.seed_(entropy=seed)
+            fixed.seed_(entropy=seed, deterministic_too=True)
         return IAATransform(fixed, img.shape)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Caffe's ``Datum``, read without Caffe and without its protobuf module."""
+"""Caffe's ``Datum`` and ``BlobProto``, read without Caffe and its protobuf module."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import numpy as np
 
 from ..utils.errors import require, say
 
-__all__ = ["read_datum"]
+__all__ = ["read_blob", "read_datum"]
 
 # field numbers of message Datum in caffe.proto
 _CHANNELS, _HEIGHT, _WIDTH, _DATA, _LABEL, _FLOATS, _ENCODED = range(1, 8)
+_BLOB_CHANNELS, _BLOB_HEIGHT, _BLOB_WIDTH, _BLOB_DATA = 2, 3, 4, 5  # of BlobProto
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5  # wire types of protobuf
 
 
@@ -81,3 +82,20 @@ def read_datum(buf: bytes) -> tuple[np.ndarray, int]:
         raise ValueError(say("CaffeLMDB", expected="a value that is a caffe.Datum",
                              received=f"{len(buf)} bytes that are not: {e}",
                              do="Look what the database holds with LMDBData.")) from e
+
+
+def read_blob(buf: bytes) -> np.ndarray:
+    """Return the array in a ``caffe.BlobProto`` of the old form: (channel, height, width).
+
+    Args:
+        buf: the message; a mean image, for instance.
+    """
+    numbers: dict[int, int] = {}
+    data = b""
+    for field, value in _fields(buf):
+        if field == _BLOB_DATA and isinstance(value, bytes):
+            data += value  # packed or one by one
+        elif isinstance(value, int):
+            numbers[field] = value
+    shape = [numbers.get(k, 1) for k in (_BLOB_CHANNELS, _BLOB_HEIGHT, _BLOB_WIDTH)]
+    return np.frombuffer(data, "<f4").reshape(shape).astype(np.float32)

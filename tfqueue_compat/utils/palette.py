@@ -25,7 +25,7 @@ def _colours() -> list[tuple[float, ...]]:
     grid += [(r, g, 1) for r, g in pairs if (r, g) not in ((0, 0), (1, 1))]
     ramp = (0.167, 0.333, 0.5, 0.667, 0.833, 1)
     single = [tuple(v if i == axis else 0 for i in range(3)) for axis in range(3) for v in ramp]
-    grey = [(v, v, v) for v in (0, 0.143, 0.286, 0.429, 0.573, 0.714, 0.857, 1)]
+    grey = [(v, v, v) for v in (0, 0.143, 0.286, 0.429, 0.571, 0.714, 0.857, 1)]
     return [*_PLOT_LINES, *_PLAIN, *grid, *single, *grey]
 
 

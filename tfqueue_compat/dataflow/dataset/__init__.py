@@ -26,7 +26,7 @@ __all__ = ["BSDS500", "Caltech101Silhouettes", "Cifar10", "Cifar100", "CifarBase
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
+    if name in _HOMES or name == "common":
         return importlib.import_module(f"{__name__}.{name}")
     if name in _HOME:
         value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -21,14 +21,14 @@ class Cell:
     Args:
         library: ``OURS``, ``PEER`` or ``PLAIN``.
         kind: size of the datapoint.
-        again: the same arrays again and again, else fresh ones.
+        arrays: ``"fresh"``, ``"kept"`` by the generator for a while, or the same ``"again"``.
         way: how it is consumed.
         probe: ``""`` for a rate, else the probe; ``"memory"`` is growth over 100,000 datapoints.
     """
 
     library: str
     kind: str
-    again: bool
+    arrays: str
     way: str
     probe: str = ""
 
@@ -42,7 +42,7 @@ class Row:
     """A row of the table of speeds, with the ratios to reach (0: none was set)."""
 
     kind: str
-    again: bool
+    arrays: str
     way: str
     over_peer: float
     over_plain: float
@@ -50,13 +50,13 @@ class Row:
 
     def cell(self, library: str) -> Cell:
         """Return the cell of one library; tensorpack knows one way only, ``sess.run``."""
-        return Cell(library, self.kind, self.again, "session" if library == PEER else self.way)
+        return Cell(library, self.kind, self.arrays, "session" if library == PEER else self.way)
 
     @property
     def peer_batch(self) -> Cell | None:
         """The cell of tensorpack's BatchQueueInput, where this row is about batches."""
         if self.way in ("batch", "batchqueue"):
-            return Cell(PEER, self.kind, self.again, "batchqueue")
+            return Cell(PEER, self.kind, self.arrays, "batchqueue")
         return None
 
     def cells(self) -> list[Cell]:
@@ -69,21 +69,22 @@ def _rows() -> Iterable[Row]:
     for kind, session, loop, function, fresh, again, batch in (
             ("tiny", 3.2, 33., 14., 70., 200., 150.),
             ("small", 2.7, 35., 17., 60., 110., 90.)):
-        yield Row(kind, False, "session", session, 3)
-        yield Row(kind, False, "loop", loop, 25)
-        yield Row(kind, False, "function", function, 12)
-        yield Row(kind, False, "eager", 2.1, 2.3)
+        yield Row(kind, "fresh", "session", session, 3)
+        yield Row(kind, "fresh", "loop", loop, 25)
+        yield Row(kind, "fresh", "function", function, 12)
+        yield Row(kind, "fresh", "eager", 2.1, 2.3)
         for way in ("batch", "batchqueue"):
-            yield Row(kind, False, way, fresh, 50)
-            yield Row(kind, True, way, again, 100, batch)
-    yield Row("medium", False, "session", 2, 4)
-    yield Row("medium", False, "loop", 6.5, 4)
+            yield Row(kind, "fresh", way, fresh, 50)
+            yield Row(kind, "again", way, again, 100, batch)
+    yield Row("medium", "fresh", "session", 2, 4)
+    yield Row("medium", "fresh", "loop", 6.5, 4)
     for kind, session, loop, plain in (("u8", 1.5, 1.9, 3.), ("f32", 2., 2.7, 2.5)):
-        yield Row(kind, False, "session", session, plain)
-        yield Row(kind, False, "loop", loop, plain)
-        yield Row(kind, False, "eager", loop, plain)
-        yield Row(kind, True, "session", 1.2, 1.2)
-        yield Row(kind, True, "eager", 1.2, 1.2)
+        yield Row(kind, "fresh", "session", session, plain)
+        yield Row(kind, "fresh", "loop", loop, plain)
+        yield Row(kind, "fresh", "eager", loop, plain)
+        yield Row(kind, "kept", "session", 0, 0)
+        yield Row(kind, "again", "session", 1.2, 1.2)
+        yield Row(kind, "again", "eager", 1.2, 1.2)
 
 
 ROWS = tuple(_rows())
@@ -113,7 +114,7 @@ class Figure:
 
     def cells(self) -> list[Cell]:
         """Return all that this figure needs."""
-        return [Cell(lib, kind, False, self.way, self.probe)
+        return [Cell(lib, kind, "fresh", self.way, self.probe)
                 for kind in self.kinds for lib in self.libraries]
 
 
@@ -201,7 +202,7 @@ def speed_table(results: Results, rows: Iterable[Row]) -> str:
         rates = [_median(_values(results, c, "rate"))
                  for c in (peer, row.peer_batch, plain, ours)]
         cpu = ", ".join(_median(_values(results, c, "cpu"), 1e6) for c in (peer, plain, ours))
-        lines.append([row.kind, "again" if row.again else "fresh", row.way, *rates,
+        lines.append([row.kind, row.arrays, row.way, *rates,
                       _against(ratio(results, ours, peer), row.over_peer),
                       _against(ratio(results, ours, row.peer_batch), row.over_batch),
                       _against(ratio(results, ours, plain), row.over_plain), cpu])
@@ -218,7 +219,7 @@ def figure_table(results: Results, figures: Iterable[Figure]) -> str:
     lines = []
     for f in figures:
         for kind in f.kinds:
-            got = {lib: _values(results, Cell(lib, kind, False, f.way, f.probe), f.field)
+            got = {lib: _values(results, Cell(lib, kind, "fresh", f.way, f.probe), f.field)
                    for lib in (PEER, PLAIN, OURS)}
             mark = ""
             if f.limit and got[OURS]:

@@ -74,7 +74,7 @@ def rewrite(source: str, options: Options = Options(), filename: str = "<script>
     """
     if not _TOUCHED.search(source):
         return Rewritten(source)
-    tree = ast.parse(source, filename)
+    tree = compile(source, filename, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
     worker = _Rewriter(Edits(source), options, tree)
     worker.visit(tree)
     worker.add_leaked()

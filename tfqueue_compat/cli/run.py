@@ -57,21 +57,23 @@ def main(args: argparse.Namespace) -> int:
 
 def run_script(argv: Sequence[str], also: Sequence[str] = ()) -> int:
     """Run the script ``argv[0]`` with ``argv`` as ``sys.argv``; return the exit status."""
-    path = argv[0]
-    if os.path.isdir(path):
-        sys.path[0], path = path, os.path.join(path, "__main__.py")
-    else:
-        sys.path[0] = os.path.dirname(os.path.realpath(path))
+    path = os.path.abspath(argv[0])
+    is_folder = os.path.isdir(path)
+    if is_folder:
+        path = os.path.join(path, "__main__.py")
     try:
         with open(path, "rb") as f:
             data = f.read()
     except OSError as e:
-        print(f"tfqueue_compat run: can't open {path!r}: {e.strerror}. "
+        print(f"tfqueue_compat run: can't open {argv[0]!r}: {e.strerror}. "
               f"Do: pass the path of a script, or -m and a module.", file=sys.stderr)
         return 2
-    path = os.path.abspath(path)
-    files = _start(argv, [os.path.dirname(path), *also])
-    module = _new_main(path, UserLoader("__main__", path))
+    folder = os.path.dirname(path)
+    sys.path[0] = folder if is_folder else os.path.dirname(os.path.realpath(path))
+    files = _start(argv, [folder, *also])
+    loader = UserLoader("__main__", path)
+    spec = ModuleSpec("__main__", loader, origin=path) if is_folder else None
+    module = _new_main(path, loader, spec)
     return _execute(lambda: compile_user(data, path, files.options), module)
 
 

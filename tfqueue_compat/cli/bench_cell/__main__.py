@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from .alternatives import LIBRARIES
 from .probes import PROBES
-from .producers import KINDS
+from .producers import ARRAYS, KINDS
 from .throughput import measure
 from .ways import WAYS
 
@@ -26,7 +26,7 @@ def _parser() -> argparse.ArgumentParser:
     p.add_argument("--kind", choices=KINDS, default="tiny")
     p.add_argument("--way", choices=WAYS, default="session")
     p.add_argument("--probe", choices=PROBES, help="measure this instead of a rate")
-    p.add_argument("--again", action="store_true", help="the same arrays again and again")
+    p.add_argument("--arrays", choices=ARRAYS, default="fresh")
     p.add_argument("--seconds", type=float, default=1.5)
     p.add_argument("--warm", type=float, default=1.0, help="seconds")
     p.add_argument("--count", type=int, default=0, help="datapoints instead of seconds")
@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.probe:
         result = PROBES[args.probe](args.library, args.kind, args.way)
     else:
-        result = measure(args.library, args.kind, args.way, not args.again, args.seconds,
+        result = measure(args.library, args.kind, args.way, args.arrays, args.seconds,
                          args.warm, args.count)
     print(f"{result['rate']:.1f}" if args.plain else json.dumps(result), flush=True)
     return 0

@@ -94,7 +94,7 @@ def step(library: str, kind: str, way: str) -> dict[str, Any]:
     """
     import tensorflow as tf
     tf1 = tf.compat.v1
-    source = open_input(library, make_dataflow(library, KINDS[kind], fresh=True), KINDS[kind])
+    source = open_input(library, make_dataflow(library, KINDS[kind]), KINDS[kind])
     with tf.Graph().as_default():
         source.build()
         # a variable, since the work on a constant would be done once, ahead

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is fed: datapoints of five sizes, fresh each time or the same again and again."""
+"""What is fed: datapoints of five sizes, fresh each time, kept for a while, or the same again."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["KINDS", "Kind", "make_dataflow", "make_stamped"]
+__all__ = ["ARRAYS", "KINDS", "Kind", "make_dataflow", "make_stamped"]
 
+ARRAYS = ("fresh", "kept", "again")
 PERIOD = 1000  # labels count 0..999 and start again, so they fit every dtype
 
 
@@ -66,18 +67,34 @@ KINDS: dict[str, Kind] = {
 }
 
 
+def _numbered(base: np.ndarray, number: int) -> np.ndarray:
+    """Return a copy with a number written in."""
+    data = base.copy()
+    data[(0,) * data.ndim] = number
+    return data
+
+
 def _fresh(kind: Kind) -> Iterator[list[Any]]:
-    """Yield datapoints that share no memory; the data is copied from one template."""
+    """Yield datapoints that share no memory and that nobody else holds.
+
+    A generator that keeps its array in a variable cannot be told from one that is about to write
+    into it again: its arrays are copied. See ``_kept``.
+    """
     if not kind.shape:
         while True:
             for i in range(PERIOD):
                 yield [float(i), i]
-    base, corner = np.ones(kind.shape, kind.dtype), (0,) * len(kind.shape)
+    base = np.ones(kind.shape, kind.dtype)
     while True:
         for i in range(PERIOD):
-            data = base.copy()
-            data[corner] = i % 200
-            yield [data, np.full(kind.labels, i, "int32") if kind.labels else i]
+            yield [_numbered(base, i % 200),
+                   np.full(kind.labels, i, "int32") if kind.labels else i]
+
+
+def _kept(kind: Kind) -> Iterator[list[Any]]:
+    """Yield the same values; the generator's variable holds the array for one round more."""
+    for dp in _fresh(kind):
+        yield dp
 
 
 def _again(kind: Kind) -> Iterator[list[Any]]:
@@ -101,16 +118,18 @@ def _dataflow(library: str, body: Callable[[], Iterator[list[Any]]]) -> Any:
     return Producer()
 
 
-def make_dataflow(library: str, kind: Kind, fresh: bool) -> Any:
+def make_dataflow(library: str, kind: Kind, arrays: str = "fresh") -> Any:
     """Return an endless DataFlow of one kind.
 
     Args:
         library: whose DataFlow is derived from: ``"tensorpack"``, ``"tfqueue_compat"``, or
             ``"tf.data"`` for a bare object with ``__iter__``.
         kind: the size of its datapoints.
-        fresh: new arrays for each datapoint, else the same list again and again.
+        arrays: one of :data:`ARRAYS`: ``"fresh"``, new for each datapoint; ``"kept"``, the same
+            but held by the generator until the next; ``"again"``, one datapoint for ever.
     """
-    return _dataflow(library, lambda: (_fresh if fresh else _again)(kind))
+    return _dataflow(library, lambda: {"fresh": _fresh, "kept": _kept, "again": _again}[
+        arrays](kind))
 
 
 def make_stamped(library: str, kind: Kind, burst: int, pause: float) -> tuple[Any, list[float]]:

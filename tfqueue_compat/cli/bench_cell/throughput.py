@@ -10,7 +10,7 @@ from .alternatives import CAPACITY
 from .producers import KINDS, make_dataflow
 from .ways import Take, opened
 
-__all__ = ["check", "core_share", "measure", "resident_mb", "warm_up"]
+__all__ = ["check", "core_share", "measure", "page_faults", "resident_mb", "warm_up"]
 
 SLICE = 0.1  # seconds between two looks at the clock
 
@@ -25,6 +25,15 @@ def resident_mb() -> float:
     except OSError:
         pass
     return 0.0
+
+
+def page_faults() -> int:
+    """Return how many pages the system gave to this process so far (0 on Windows)."""
+    try:
+        import resource
+    except ImportError:
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 
 
 def core_share(seconds: float = 0.05) -> float:
@@ -54,13 +63,13 @@ def warm_up(take: Take, seconds: float) -> int:
             n = min(2 * n, max(1, int(2 * done * SLICE / (now - t + 1e-9))))
 
 
-def check(take: Take, kind: str, fresh: bool) -> None:
+def check(take: Take, kind: str, arrays: str) -> None:
     """Take two datapoints and see that they are what was produced.
 
     Args:
         take: the way.
         kind: name of the kind.
-        fresh: as it was produced.
+        arrays: as they were produced, one of :data:`producers.ARRAYS`.
 
     Raises:
         ValueError: where data and label do not belong together.
@@ -68,13 +77,13 @@ def check(take: Take, kind: str, fresh: bool) -> None:
     for _ in range(2):
         _, data, label = take(1)
         k, number = KINDS[kind], int(KINDS[kind].first(label))
-        expected = (number % 200 if k.shape else number) if fresh else 7
-        if k.first(data) != expected or (not fresh and number != 7):
+        expected = (number % 200 if k.shape else number) if arrays != "again" else 7
+        if k.first(data) != expected or (arrays == "again" and number != 7):
             raise ValueError(f"{kind}: Expected the data to hold {expected} beside label {number}."
                              f" Received {k.first(data)}. Do: don't trust this input's speed.")
 
 
-def measure(library: str, kind: str, way: str, fresh: bool = True, seconds: float = 1.5,
+def measure(library: str, kind: str, way: str, arrays: str = "fresh", seconds: float = 1.5,
             warm: float = 1.0, count: int = 0) -> dict[str, Any]:
     """Measure one cell in this process.
 
@@ -82,25 +91,26 @@ def measure(library: str, kind: str, way: str, fresh: bool = True, seconds: floa
         library: one of :data:`alternatives.LIBRARIES`.
         kind: one of :data:`producers.KINDS`.
         way: one of :data:`ways.WAYS`.
-        fresh: new arrays for each datapoint, else the same again and again.
+        arrays: one of :data:`producers.ARRAYS`.
         seconds: time to measure, after the warm-up.
         warm: time to warm up; at least three queues full in any case.
         count: consume that many datapoints instead of measuring for ``seconds``.
 
     Returns:
         ``rate`` (datapoints a second), ``cpu`` (CPU seconds a datapoint, all threads),
-        ``datapoints``, ``growth_mb`` (of resident memory, while measured), ``held_mb`` (of it, by
-        the open input), ``share`` (of a core that one busy thread got just before), and the
-        version of ``tensorflow``.
+        ``faults`` (page faults a datapoint), ``datapoints``, ``growth_mb`` (of resident memory
+        while measured), ``held_mb`` (of it since before the input was opened), ``share`` (of a
+        core that one busy thread got just before), and the version of ``tensorflow``.
     """
     import tensorflow as tf
     before = resident_mb()
-    df = make_dataflow(library, KINDS[kind], fresh)
+    df = make_dataflow(library, KINDS[kind], arrays)
     share = core_share()
     with opened(library, df, KINDS[kind], way) as take:
-        check(take, kind, fresh)
+        check(take, kind, arrays)
         step = warm_up(take, warm)
         seen, rss = 0, resident_mb()
+        faults = page_faults()
         start, cpu = time.perf_counter(), time.process_time()
         while True:
             seen += take(min(step, count - seen) if count else step)[0]
@@ -108,7 +118,8 @@ def measure(library: str, kind: str, way: str, fresh: bool = True, seconds: floa
             if seen >= count if count else wall >= seconds:
                 break
         cpu = time.process_time() - cpu
-        check(take, kind, fresh)
+        faults = page_faults() - faults
+        check(take, kind, arrays)
         return {"rate": seen / wall, "cpu": cpu / seen, "datapoints": seen,
                 "growth_mb": resident_mb() - rss, "held_mb": resident_mb() - before,
-                "share": share, "tensorflow": tf.__version__}
+                "faults": faults / seen, "share": share, "tensorflow": tf.__version__}

@@ -1,0 +1,389 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pools of worker processes: started, seeded, watched and stopped in one place."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing import util
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from ..utils.errors import CompatError, say
+from .chunk import Chunk
+from .pickling import Payload, unpack_error
+from .receiver import PATIENCE, Receiver
+from .seeding import Seed, plan_seeds
+from .transport import Signal, channel
+from .wire import Fd, pipe, wait_readable
+from .worker_main import END, Mapping, Producing, WorkerSpec, main
+
+__all__ = ["Chunk", "Finished", "ProducerPool", "WorkerDied", "WorkerPool"]
+
+LOOK = 0.5      # seconds between two looks whether a worker lives
+STOP = 0.5      # seconds that a worker has to end by itself
+_start_lock = threading.Lock()  # so that no worker inherits the pipes of one being started
+
+
+class Finished(Exception):
+    """A worker's dataflow has come to its end, or the pool was stopped."""
+
+
+class WorkerDied(CompatError, RuntimeError):
+    """A worker process ended without a word."""
+
+
+@contextmanager
+def _calm_start() -> Iterator[None]:
+    """A block in which processes are started: no Ctrl-C in between, no warning about fork."""
+    current = multiprocessing.current_process()
+    daemon = current._config.pop("daemon", None)  # type: ignore[attr-defined]
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        with warnings.catch_warnings():
+            # Python 3.12 warns of locks that other threads may hold at the fork. A worker takes
+            # none of those, and its watch on TensorFlow tells of the one case known.
+            warnings.filterwarnings("ignore", ".*fork", DeprecationWarning)
+            yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if daemon is not None:
+            current._config["daemon"] = daemon  # type: ignore[attr-defined]
+
+
+class _Worker:
+    """A worker as its parent sees it."""
+
+    def __init__(self, process: BaseProcess, receiver: Receiver, bell: Fd, ends: list[Any],
+                 tasks: Any) -> None:
+        self.process, self.receiver, self.bell, self.ends = process, receiver, bell, ends
+        self.tasks = tasks
+        self.pid = process.pid
+        self.lock = threading.Lock()
+        self.wake_r, self.wake_w = pipe()
+        self.over: BaseException | None = None
+        self.looked = 0.0
+
+    def receive(self, owner: str, number: int) -> Chunk | None:
+        """Return what has arrived; raise what ended the worker."""
+        if self.over is not None:
+            raise self.over
+        now = time.monotonic()
+        code = None
+        if now - self.looked > LOOK:
+            self.looked, code = now, self.process.exitcode
+            if code:
+                self.over = self._obituary(owner, number, code)
+                raise self.over
+        try:
+            got = self.receiver.receive()
+        except EOFError:
+            raise self._ended(owner, number) from None
+        if got is None and code == 0:  # someone else keeps the pipe open
+            raise self._ended(owner, number)
+        if isinstance(got, Signal):
+            self.over = Finished(f"{owner}: worker {number} has finished") if got.name == END \
+                else unpack_error(got.value)
+            raise self.over
+        return got
+
+    def _ended(self, owner: str, number: int) -> WorkerDied:
+        self.process.join(1.0)
+        self.over = found = self._obituary(owner, number, self.process.exitcode)
+        return found
+
+    def _obituary(self, owner: str, number: int, code: int | None) -> WorkerDied:
+        how, do = f"exit status {code}", "Look for os._exit or a crash in its log."
+        if code is None:
+            how = "closed pipes"
+        elif code < 0:
+            try:
+                name = signal.Signals(-code).name
+            except ValueError:
+                name = "unknown"
+            how = f"death by signal {-code} ({name})"
+            if -code in (signal.SIGKILL, signal.SIGBUS):
+                how += ", likely out of memory"
+                do = "Use fewer workers, smaller buffers or smaller datapoints."
+            else:
+                do = "Look for a crash in native code, e.g. of an extension module."
+        elif code == 1:
+            do = ("Look at its output; under the start method 'spawn' the main script needs "
+                  "if __name__ == '__main__'.")
+        return WorkerDied(say(f"{owner}, worker {number}", expected=f"pid {self.pid} to go on",
+                              received=how, do=do))
+
+
+class _Crew:
+    """The running workers; holds no reference to the pool, so that the pool can be collected."""
+
+    def __init__(self, owner: str) -> None:
+        self.owner, self.pid = owner, os.getpid()
+        self.workers: list[_Worker] = []
+        self.stopped = False
+        self.any_lock = threading.Lock()
+        self.wake_r, self.wake_w = pipe()
+        self._stop_lock = threading.Lock()
+
+    def wake(self) -> None:
+        self.wake_w.nudge()
+        for w in self.workers:
+            w.wake_w.nudge()
+
+    def stop(self) -> None:
+        """Stop all workers and wait for them; in another process than theirs, do nothing."""
+        if os.getpid() != self.pid:
+            return
+        with self._stop_lock:
+            if self.stopped:
+                return
+            self.stopped = True
+        self.wake()
+        for w in self.workers:
+            w.bell.close()
+        with self.any_lock:
+            for w in self.workers:
+                with w.lock:
+                    w.over = w.over or Finished(f"{self.owner}: stopped")
+                    for end in w.ends:
+                        end.close()
+        self._reap()
+
+    def _reap(self) -> None:
+        end = time.monotonic() + STOP
+        for w in self.workers:
+            w.process.join(max(0.0, end - time.monotonic()))
+        for w in self.workers:
+            if w.process.exitcode is None:
+                w.process.kill()
+        for w in self.workers:
+            w.process.join(5.0)
+
+
+class WorkerPool:
+    """Worker processes, each with a job.
+
+    Nothing is started before :meth:`start` or the first :meth:`take`. A pool stops when it is
+    garbage and when the program ends, too.
+
+    Args:
+        jobs: one for each worker.
+        owner: the name that errors carry.
+        seeds: one for each worker; see :mod:`.seeding`.
+        start_method: ``"fork"``, ``"spawn"``, ``"forkserver"``; by default what
+            :mod:`multiprocessing` uses.
+        capacity: datapoints that a worker may be ahead.
+        envs: environment variables for each worker.
+    """
+
+    def __init__(self, jobs: Sequence[Any], *, owner: str, seeds: Sequence[int] | None = None,
+                 start_method: str | None = None, capacity: int = 50,
+                 envs: Sequence[dict[str, str]] | None = None) -> None:
+        if seeds is not None and len(seeds) != len(jobs):
+            raise ValueError(say(owner, expected=f"{len(jobs)} seeds", received=str(len(seeds)),
+                                 do="Pass one for each worker."))
+        self._jobs, self._owner, self._capacity = list(jobs), owner, capacity
+        self._seeds = None if seeds is None else list(seeds)
+        self._envs = list(envs) if envs is not None else [{} for _ in jobs]
+        self._start_method = start_method
+        self._crew: _Crew | None = None
+        self._lock = threading.Lock()
+        self._turn = 0
+
+    def __len__(self) -> int:
+        """Return the number of workers."""
+        return len(self._jobs)
+
+    @property
+    def started(self) -> bool:
+        """Whether it runs, or ran, in this process."""
+        return self._crew is not None and self._crew.pid == os.getpid()
+
+    @property
+    def pids(self) -> list[int]:
+        """The workers' process ids."""
+        return [] if self._crew is None else [w.pid or 0 for w in self._crew.workers]
+
+    def start(self) -> None:
+        """Start the workers, if they were not yet.
+
+        Raises:
+            pickle.PicklingError: a job can't be pickled, and the start method wants that.
+        """
+        with self._lock:
+            if self._crew is not None:
+                return
+            crew = _Crew(self._owner)
+            try:
+                with _start_lock, _calm_start():
+                    for i, seed in enumerate(plan_seeds(len(self._jobs), self._seeds)):
+                        crew.workers.append(self._hire(crew, i, seed))
+            except BaseException:
+                crew.stop()
+                raise
+            self._crew = crew
+            util.Finalize(self, crew.stop, exitpriority=10)
+
+    def _hire(self, crew: _Crew, i: int, seed: Seed) -> _Worker:
+        context = multiprocessing.get_context(self._start_method)
+        forked = context.get_start_method() == "fork"
+        results_tx, results_rx = channel(self._capacity, len(self._jobs))
+        bell_r, bell_w = pipe()
+        tasks_tx = tasks_rx = None
+        if isinstance(self._jobs[i], Mapping):
+            tasks_tx, tasks_rx = channel(self._capacity, len(self._jobs))
+        mine = [end for end in (results_rx, tasks_tx, bell_w) if end is not None]
+        others = mine + [end for w in crew.workers for end in w.ends]
+        spec = WorkerSpec(
+            Payload(self._jobs[i], self._owner), results_tx, tasks_rx, bell_r, seed, self._envs[i],
+            tuple(others) if forked else (), os.getpid(), forked,
+            threading.current_thread() is threading.main_thread()
+            and context.get_start_method() != "forkserver")
+        process = context.Process(  # type: ignore[attr-defined]
+            target=main, args=(spec,), name=f"{self._owner}-{i}", daemon=False)
+        try:
+            process.start()
+        finally:
+            for end in (results_tx, tasks_rx, bell_r):
+                if end is not None:
+                    end.close()
+        return _Worker(process, Receiver(results_rx, bell_w), bell_w, mine, tasks_tx)
+
+    def _running(self) -> _Crew:
+        if self._crew is None:
+            self.start()
+        crew = self._crew
+        if crew is None or crew.pid != os.getpid():
+            raise RuntimeError(say(self._owner, expected="the process that started the workers",
+                                   received="another one", do="Make a new pool after a fork."))
+        return crew
+
+    def take(self, worker: int, timeout: float) -> Chunk | None:
+        """Return the next chunk of a worker, or None.
+
+        Several threads may take at once. None comes after ``timeout``, and at :meth:`wake`.
+
+        Args:
+            worker: which one.
+            timeout: seconds.
+
+        Raises:
+            Finished: its dataflow has ended, or the pool was stopped.
+            WorkerDied: the process is gone, e.g. killed.
+            Exception: what its dataflow raised; the cause shows the worker's traceback.
+        """
+        crew = self._running()
+        w = crew.workers[worker]
+        end = time.monotonic() + timeout
+        patience = PATIENCE
+        with w.lock:
+            while True:
+                got = w.receive(self._owner, worker)
+                left = end - time.monotonic()
+                if got is not None or left <= 0:
+                    return got
+                w.receiver.hunger()
+                ready = wait_readable([w.receiver.fd, w.wake_r.fd], min(left, patience))
+                if w.wake_r.fd in ready:
+                    w.wake_r.drain()
+                    return None
+                if not ready:
+                    w.receiver.ring()
+                    patience = min(LOOK, 8 * patience)
+
+    def take_any(self, timeout: float) -> tuple[int, Chunk] | None:
+        """Return the number of a worker and its next chunk, whichever has one, in turn.
+
+        Args:
+            timeout: seconds.
+
+        Raises:
+            Finished: all workers have ended.
+            Exception: as :meth:`take` does.
+        """
+        crew = self._running()
+        end = time.monotonic() + timeout
+        patience = PATIENCE
+        with crew.any_lock:
+            while True:
+                got = self._sweep(crew)
+                left = end - time.monotonic()
+                if got is not None or left <= 0:
+                    return got
+                waiting = [w for w in crew.workers if w.over is None]
+                for w in waiting:
+                    w.receiver.hunger()
+                ready = wait_readable([crew.wake_r.fd, *(w.receiver.fd for w in waiting)],
+                                      min(left, patience))
+                if crew.wake_r.fd in ready:
+                    crew.wake_r.drain()
+                    return None
+                if not ready:
+                    for w in waiting:
+                        w.receiver.ring()
+                    patience = min(LOOK, 8 * patience)
+
+    def _sweep(self, crew: _Crew) -> tuple[int, Chunk] | None:
+        """Return what the next worker in turn has, or None."""
+        n, over = len(crew.workers), None
+        for k in range(n):
+            i = (self._turn + k) % n
+            try:
+                with crew.workers[i].lock:
+                    got = crew.workers[i].receive(self._owner, i)
+            except Finished as e:
+                over = e
+                continue
+            if got is not None:
+                self._turn = i + 1
+                return i, got
+        if over is not None and all(isinstance(w.over, Finished) for w in crew.workers):
+            raise over
+        return None
+
+    def stop(self) -> None:
+        """Stop the workers, from any thread; takes below a second, and may be called again."""
+        with self._lock:
+            crew = self._crew
+            if crew is None:  # never started, and will not be
+                crew = self._crew = _Crew(self._owner)
+        crew.stop()
+
+    def wake(self) -> None:
+        """Let every :meth:`take` that waits return None at once."""
+        if self._crew is not None and self._crew.pid == os.getpid():
+            self._crew.wake()
+
+
+class ProducerPool(WorkerPool):
+    """One process for each dataflow, sending its datapoints.
+
+    Args:
+        dataflows: one for each worker.
+        endless: whether a dataflow is iterated again and again.
+        seeds: one for each worker; by default each draws different numbers, the same ones again
+            after ``fix_rng_seed``.
+        start_method: see :class:`WorkerPool`.
+        capacity: datapoints that a worker may be ahead.
+        owner: the name that errors carry.
+        envs: environment variables for each worker.
+
+    Example:
+        >>> from tfqueue_compat.dataflow import FakeData
+        >>> pool = ProducerPool([FakeData([[2]], size=5)], endless=False)
+        >>> chunk = pool.take(0, timeout=30)
+        >>> pool.stop()
+    """
+
+    def __init__(self, dataflows: Sequence[Any], *, endless: bool,
+                 seeds: Sequence[int] | None = None, start_method: str | None = None,
+                 capacity: int = 50, owner: str = "ProducerPool",
+                 envs: Sequence[dict[str, str]] | None = None) -> None:
+        super().__init__([Producing(df, endless) for df in dataflows], owner=owner, seeds=seeds,
+                         start_method=start_method, capacity=capacity, envs=envs)

@@ -51,7 +51,7 @@ class Renorm:
         self.stddev = statistic("renorm_stddev", shape, dtype, root)
 
     def correct(self, mean: Any, variance: Any, training: Any) -> tuple[Any, Any, Any, Any]:
-        """Return r, d and the mean and variance to move the inference averages to.
+        """Return r, d and the batch's mean and variance, which move the correction's averages.
 
         Args:
             mean: of the batch.
@@ -73,10 +73,11 @@ class Renorm:
         d = smart_cond(training, lambda: d, lambda: tf.zeros_like(d))
         # The correction must have read the averages before they move.
         with tf.control_dependencies([r, d]):
-            new_mean = self._moved(self.mean, tf.identity(mean), training)
-            new_stddev = self._moved(self.stddev, tf.identity(stddev), training)
-        new_variance = tf.square(new_stddev) - self.epsilon
-        return tf.stop_gradient(r), tf.stop_gradient(d), new_mean, new_variance
+            moved = [self._moved(self.mean, tf.identity(mean), training),
+                     self._moved(self.stddev, tf.identity(stddev), training)]
+        with tf.control_dependencies(moved):
+            mean, stddev = tf.identity(mean), tf.identity(stddev)
+        return tf.stop_gradient(r), tf.stop_gradient(d), mean, tf.square(stddev) - self.epsilon
 
     def _moved(self, variable: Any, value: Any, training: Any) -> Any:
         def move() -> Any:

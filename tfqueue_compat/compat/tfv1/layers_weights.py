@@ -80,8 +80,8 @@ class WeightMixin:
 
     @property
     def updates(self) -> list[Any]:
-        """Update ops of this layer, as in ``UPDATE_OPS``."""
-        return [update for update, _ in self._updates]
+        """Update ops of this layer, as in ``UPDATE_OPS``; none where ``trainable`` is False."""
+        return [update for update, _ in self._updates] if self._trainable else []
 
     def get_losses_for(self, inputs: Any) -> list[Any]:
         """Return the losses that depend on ``inputs``; None for those that depend on none."""
@@ -102,15 +102,17 @@ class WeightMixin:
         self._record(self._losses, made, inputs, v1.GraphKeys.REGULARIZATION_LOSSES)
 
     def add_update(self, updates: Any, inputs: Any = None) -> None:
-        """Add ops that keep statistics to the layer and to ``UPDATE_OPS``."""
+        """Add ops that keep statistics to the layer and, if trainable, to ``UPDATE_OPS``."""
         made = [x() if callable(x) and not tf.is_tensor(x) else x for x in _listed(updates)]
         made = [_assign_op(x) for x in made]
-        self._record(self._updates, made, inputs, v1.GraphKeys.UPDATE_OPS)
+        self._record(self._updates, made, inputs,
+                     v1.GraphKeys.UPDATE_OPS if self._trainable else None)
 
-    def _record(self, own: list[Any], made: list[Any], inputs: Any, collection: str) -> None:
+    def _record(self, own: list[Any], made: list[Any], inputs: Any,
+                collection: str | None) -> None:
         flat = None if inputs is None else tf.nest.flatten(inputs)
         own.extend((x, flat) for x in made if x is not None)
-        if v1.executing_eagerly():
+        if collection is None or v1.executing_eagerly():
             return
         known = v1.get_collection_ref(collection)
         known.extend(x for x in made if x is not None and not any(x is y for y in known))

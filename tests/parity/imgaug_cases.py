@@ -12,6 +12,9 @@ def images():
         "smooth_u8": smooth.astype("uint8"), "smooth_f32": smooth.astype("float32"),
         "unit_f32": draw.rand(36, 24, 3).astype("float32"),
         "gray_u8": byte[:, :, 0].copy(), "gray_f32": (draw.rand(36, 29) * 255).astype("float32"),
+        "f64": draw.rand(37, 51, 3) * 255,
+        "rgba_u8": draw.randint(0, 256, (36, 24, 4)).astype("uint8"),
+        "tiny_u8": byte[:5, :4].copy(), "gray_f64": draw.rand(36, 29) * 255,
         "one_u8": byte[:, :, :1].copy(), "one_f32": (draw.rand(36, 29, 1) * 255).astype("float32"),
     }
 
@@ -138,7 +141,7 @@ def share_rng(aug, rng):
             share_rng(value, rng)
 
 
-def results(g, deform, seeds=6):
+def results(g, deform, seeds=5):
     """Return {(augmentor, image, seed): (image out, coordinates out or error's name)}."""
     found = {}
     for name, make in augmentors(g, deform).items():

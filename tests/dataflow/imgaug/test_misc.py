@@ -88,3 +88,10 @@ def test_random_resize_gives_up_with_a_warning(caplog: pytest.LogCaptureFixture,
 def test_random_resize_refuses(args: tuple) -> None:
     with pytest.raises(ValueError, match="RandomResize"):
         imgaug.RandomResize(*args, aspect_ratio_thres=0)
+
+
+def test_random_resize_counts_the_ratio_in_whole_pixels() -> None:
+    aug = imgaug.RandomResize((0.7, 1.3), (0.8, 1.2))
+    aug.rng = np.random.RandomState(2)
+    # draws 0.9616 and 0.8104: 19 x 19, whose ratio is off by 0.15 exactly
+    assert aug.augment(np.zeros((23, 20))).shape == (19, 19)

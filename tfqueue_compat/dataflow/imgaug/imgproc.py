@@ -28,15 +28,16 @@ def _back(out: np.ndarray, like: np.ndarray, clip: bool) -> np.ndarray:
 
 
 def _pointwise(img: np.ndarray, func: Callable[[np.ndarray], np.ndarray],
-               clip: bool) -> np.ndarray:
-    """Apply ``func`` to each value, as float32.
+               clip: bool, keep64: bool = False) -> np.ndarray:
+    """Apply ``func`` to each value, as float32 (where ``keep64``, float64 stays).
 
     Args:
         func: elementwise; it may treat the last axis as channels.
         clip: see this file's first lines.
     """
-    if img.dtype != np.uint8:
-        return _back(func(img.astype("float32")), img, clip)
+    if img.dtype != np.uint8 or img.size == 0:
+        wide = img if keep64 and img.dtype == np.float64 else img.astype("float32")
+        return _back(func(wide), img, clip)
     # 256 values instead of millions, and the same arithmetic for each
     table = func(np.arange(256, dtype="float32")[:, np.newaxis])
     return _look_up(img, _back(table, img, clip))
@@ -71,8 +72,8 @@ def _gray(img: np.ndarray, rgb: bool | None, wanted_by: Any) -> np.ndarray:
     return cv2.cvtColor(img, cv2.COLOR_RGB2GRAY if rgb else cv2.COLOR_BGR2GRAY)
 
 
-def _check_colour(img: np.ndarray, augmentor: Any) -> None:
-    if img.ndim != 3 or img.shape[2] != 3:
+def _check_colour(img: np.ndarray, augmentor: Any, channels: tuple[int, ...] = (3, 4)) -> None:
+    if img.ndim != 3 or img.shape[2] not in channels:
         raise ValueError(say(repr(augmentor), expected="a colour image of shape (h, w, 3)",
                              received=f"shape {img.shape}, dtype {img.dtype}",
                              do="Leave it out for gray images, or convert them first."))
@@ -172,7 +173,7 @@ class Contrast(PhotometricAugmentor):
             mean = np.mean(_gray(img.astype("float32"), self.rgb, self))
         else:
             mean = _channel_means(img)
-        return _pointwise(img, lambda x: x * params + mean * (1 - params), self.clip)
+        return _pointwise(img, lambda x: x * params + mean * (1 - params), self.clip, keep64=True)
 
 
 class MeanVarianceNormalize(PhotometricAugmentor):
@@ -319,12 +320,12 @@ class Lighting(PhotometricAugmentor):
         self._init(locals())
 
     def _get_augment_params(self, img: Any) -> Any:
-        _check_colour(img, self)
+        _check_colour(img, self, (3,))
         return (self.rng.randn(3) * self.std).astype("float32")
 
     def _augment(self, img: np.ndarray, params: Any) -> np.ndarray:
         shift = self.eigvec @ (params * self.eigval)
-        return _pointwise(img, lambda x: x + shift, self.clip)
+        return _pointwise(img, lambda x: x + shift, self.clip, keep64=True)
 
 
 class MinMaxNormalize(PhotometricAugmentor):

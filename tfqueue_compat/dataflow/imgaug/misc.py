@@ -17,6 +17,7 @@ from .transform import FlipTransform, NoOpTransform, ResizeTransform, Transform,
 __all__ = ["Flip", "Resize", "RandomResize", "ResizeShortestEdge", "Transpose"]
 
 _TRIES = 51
+_SLACK = 1e-5  # of a ratio of whole pixels
 
 
 class Flip(ImageAugmentor):
@@ -130,7 +131,7 @@ class RandomResize(ImageAugmentor):
             new_w, new_h = self._draw(h, w)
             ratio, new_ratio = w / h, new_w / new_h
             if (self.aspect_ratio_thres == 0
-                    or abs(new_ratio - ratio) / ratio <= self.aspect_ratio_thres):
+                    or abs(new_ratio - ratio) / ratio <= self.aspect_ratio_thres + _SLACK):
                 return ResizeTransform(h, w, new_h, new_w, self.interp)
         logger.warn("RandomResize failed to augment an image: %r found no size within its "
                     "aspect_ratio_thres for (h, w) = %s.", self, (h, w))

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -37,20 +38,14 @@ def _not_batchable(value: Any, name: str) -> TypeError:
 
 def _stack_scalars(values: Sequence[Any], name: str) -> np.ndarray:
     """Stack Python's scalars; the first one's type decides."""
-    first = values[0]
-    if isinstance(first, bytes):  # an 'S' array would cut trailing zero bytes off
+    kind = type(values[0])
+    if isinstance(values[0], bytes):  # an 'S' array would cut trailing zero bytes off
         out = np.empty(len(values), object)
         out[:] = values
         return out
-    dtype = next(d for t, d in _SCALARS.items() if isinstance(first, t))
-    if any(np.ndim(v) for v in values):
-        raise _odd_shapes(values, name)
-    whole = np.asarray(values) if dtype in (np.bool_, np.int32) else None
-    if whole is not None and not np.can_cast(whole.dtype, np.int64, "same_kind"):
-        raise TypeError(say(f"BatchData, {name}", expected=f"{type(first).__name__} in all "
-                            "datapoints of a batch, as in its first",
-                            received=f"values that make {whole.dtype}",
-                            do="Yield one type, e.g. float(x) or np.float32(x)."))
+    dtype = next(d for t, d in _SCALARS.items() if issubclass(kind, t))
+    if set(map(type, values)) != {kind}:
+        _check_mixed(values, dtype, name)
     try:
         return np.asarray(values, dtype=dtype)
     except OverflowError as e:
@@ -59,25 +54,53 @@ def _stack_scalars(values: Sequence[Any], name: str) -> np.ndarray:
                                 do="Yield np.int64(x).")) from e
 
 
+def _check_mixed(values: Sequence[Any], dtype: Any, name: str) -> None:
+    if any(np.ndim(v) for v in values):
+        raise _odd_shapes(values, name)
+    kinds = sorted({type(v).__name__ for v in values})
+    numbers = dtype in (np.int32, np.float32, np.bool_)
+    if not all(isinstance(v, (int, float, np.number, np.bool_)) == numbers for v in values) or (
+            dtype != np.float32 and any(isinstance(v, (float, np.floating)) for v in values)) or (
+            dtype == np.bool_ and not all(isinstance(v, (bool, np.bool_)) for v in values)):
+        raise TypeError(say(f"BatchData, {name}", expected=f"{type(values[0]).__name__} in all "
+                            "datapoints of a batch, as in its first",
+                            received=" and ".join(kinds),
+                            do="Yield one type, e.g. float(x) or np.float32(x)."))
+
+
 def _stack_arrays(values: Sequence[Any], name: str) -> np.ndarray:
     """Stack arrays or NumPy scalars into one fresh array of the first one's dtype."""
     first = values[0]
     shape, dtype = first.shape, first.dtype
-    for v in values:
-        if getattr(v, "shape", ()) != shape:
-            raise _odd_shapes(values, name)
-    if not shape or not isinstance(first, np.ndarray):
-        whole = np.asarray(values)
-        _check_cast(whole.dtype, dtype, name)
-        return whole.astype(dtype, copy=False)
+    if dtype.kind in "US":  # the longest string decides: none is cut off
+        dtype = np.result_type(*{np.asarray(v).dtype for v in values})
+    if not shape:
+        return _stack_numbers(values, dtype, name)
     out = np.empty((len(values), *shape), dtype)
-    try:
-        np.concatenate(values, out=out.reshape(-1, *shape[1:]), casting="same_kind")
+    try:  # one call for all; the engine takes `out` as it is, since nothing else refers to it
+        if set(map(len, values)) == {shape[0]}:  # it compares the other axes itself
+            np.concatenate(values, out=out.reshape(-1, *shape[1:]), casting="same_kind")
+            return out
     except (TypeError, ValueError):
-        for v in values:
-            _check_cast(np.asarray(v).dtype, dtype, name)
-        raise
-    return out
+        if all(np.shape(v) == shape for v in values):
+            for v in values:
+                _check_cast(np.asarray(v).dtype, dtype, name)
+            raise
+    raise _odd_shapes(values, name)
+
+
+def _stack_numbers(values: Sequence[Any], dtype: np.dtype[Any], name: str) -> np.ndarray:
+    """Stack NumPy's scalars, or arrays without an axis."""
+    if isinstance(values[0], np.generic) and set(map(type, values)) == {type(values[0])}:
+        return np.asarray(values, dtype=dtype)
+    try:
+        whole = np.asarray(values)
+    except ValueError:
+        raise _odd_shapes(values, name) from None
+    if whole.ndim != 1:
+        raise _odd_shapes(values, name)
+    _check_cast(whole.dtype, dtype, name)
+    return whole.astype(dtype, copy=False)
 
 
 def _check_cast(have: np.dtype[Any], want: np.dtype[Any], name: str) -> None:
@@ -108,14 +131,14 @@ def _columns(holder: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
                              do="Let each datapoint have the same components.")) from None
 
 
-def _column(holder: Sequence[Any], key: Any) -> list[Any]:
-    try:
-        return [dp[key] for dp in holder]
-    except KeyError:
-        other = next(dp for dp in holder if key not in dp)
-        raise KeyError(say("BatchData", expected=f"the key {key!r} in each datapoint",
-                           received=f"one with {sorted(map(str, other))}",
-                           do="Let each datapoint have the same keys.")) from None
+def _named_columns(holder: Sequence[Any]) -> dict[Any, list[Any]]:
+    keys = holder[0].keys()
+    for dp in holder:
+        if dp.keys() != keys:
+            raise KeyError(say("BatchData", expected=f"the keys {sorted(map(str, keys))} in each "
+                               "datapoint", received=f"one with {sorted(map(str, dp))}",
+                               do="Let each datapoint have the same keys."))
+    return {k: [dp[k] for dp in holder] for k in keys}
 
 
 class BatchData(ProxyDataFlow):
@@ -160,20 +183,15 @@ class BatchData(ProxyDataFlow):
 
     def __iter__(self) -> Iterator[Any]:
         """Yield batches."""
-        aggregate, use_list, full = self._aggregator(), self.use_list, self.batch_size
-        holder: list[Any] = []
-        batch: list[Any] = []  # popped from, so that this frame keeps nothing it has yielded
-        for dp in self.ds:
-            holder.append(dp)
-            del dp
-            if len(holder) == full:
-                batch.append(aggregate(holder, use_list))
-                holder.clear()
-                yield batch.pop()
-        if self.remainder and holder:
-            batch.append(aggregate(holder, use_list))
-            holder.clear()
-            yield batch.pop()
+        aggregate, use_list, size = self._aggregator(), self.use_list, self.batch_size
+        source = iter(self.ds)
+        while True:
+            holder = list(islice(source, size))
+            if len(holder) < size and not (holder and self.remainder):
+                return
+            batch = [aggregate(holder, use_list)]
+            del holder
+            yield batch.pop()  # this frame keeps nothing it has yielded, and no datapoint
 
     def _aggregator(self) -> Callable[[list[Any], bool], Any]:
         old = type(self)._aggregate_batch is not BatchData._aggregate_batch
@@ -192,7 +210,7 @@ class BatchData(ProxyDataFlow):
         """
         first = data_holder[0]
         if isinstance(first, Mapping):
-            columns = {k: _column(data_holder, k) for k in first}
+            columns = _named_columns(data_holder)
             return columns if use_list else {k: _stack(v, f"component {k!r}")
                                              for k, v in columns.items()}
         if not hasattr(first, "__getitem__") or isinstance(first, (str, bytes)):

@@ -50,5 +50,15 @@ def _of_dataflow(name: str) -> Any:
                              f"{near(name, _HOME)}") from None
 
 
+def global_import(name: str) -> None:
+    """Import a module of this package now, and put its public names here.
+
+    Args:
+        name: e.g. ``"mnist"``.
+    """
+    module = importlib.import_module(f"{__name__}.{name}")
+    globals().update({n: getattr(module, n) for n in module.__all__})
+
+
 def __dir__() -> list[str]:
     return sorted({*globals(), *_HOME, *_HOMES})

@@ -3,8 +3,9 @@
 
 from . import (
     cli as cli, compat as compat, dataflow as dataflow, engine as engine, input_source as
-    input_source, libinfo as libinfo, utils as utils,
+    input_source, libinfo as libinfo, plots as plots, utils as utils,
 )
+from .cli.alias import install as install, uninstall as uninstall
 from .compat import tfv1 as tfv1
 from .dataflow import dataset as dataset, imgaug as imgaug
 from .dataflow.base import (
@@ -27,6 +28,17 @@ from .dataflow.image import (
     AugmentImageComponent as AugmentImageComponent, AugmentImageComponents as
     AugmentImageComponents, AugmentImageCoordinates as AugmentImageCoordinates, ImageFromFile as
     ImageFromFile,
+)
+from .dataflow.parallel import (
+    MultiProcessPrefetchData as MultiProcessPrefetchData, MultiProcessRunner as
+    MultiProcessRunner, MultiProcessRunnerZMQ as MultiProcessRunnerZMQ, MultiThreadPrefetchData
+    as MultiThreadPrefetchData, MultiThreadRunner as MultiThreadRunner, PrefetchData as
+    PrefetchData, PrefetchDataZMQ as PrefetchDataZMQ,
+)
+from .dataflow.parallel_map import (
+    MultiProcessMapAndBatchData as MultiProcessMapAndBatchData, MultiProcessMapAndBatchDataZMQ
+    as MultiProcessMapAndBatchDataZMQ, MultiProcessMapData as MultiProcessMapData,
+    MultiProcessMapDataZMQ as MultiProcessMapDataZMQ, MultiThreadMapData as MultiThreadMapData,
 )
 from .dataflow.raw import (
     DataFromGenerator as DataFromGenerator, DataFromIterable as DataFromIterable, DataFromList

@@ -131,14 +131,17 @@ def _tf1(name: str, fromlist: Sequence[str]) -> ModuleType | None:
             return None
         importlib.import_module(new[0])
         return importlib.import_module(TFV1)
-    places = [place(name, n) for n in fromlist]
-    if None in places:
+    found = [(n, *(place(name, n) or (name, n))) for n in fromlist]
+    if all(home == name for _, home, _ in found):
         return None
-    found = [(n, m, a) for n, (m, a) in zip(fromlist, filter(None, places))]
-    if all(m == found[0][1] and n == a for n, m, a in found):
+    if all(home == found[0][1] and n == attribute for n, home, attribute in found):
         return importlib.import_module(found[0][1])
     module = ModuleType(name)
     for bound, home, attribute in found:
         value: Any = importlib.import_module(home)
-        setattr(module, bound, value if attribute is None else getattr(value, attribute))
+        if attribute is not None and not hasattr(value, attribute):
+            value = importlib.import_module(f"{home}.{attribute}")
+        elif attribute is not None:
+            value = getattr(value, attribute)
+        setattr(module, bound, value)
     return module

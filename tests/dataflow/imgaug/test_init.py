@@ -60,3 +60,10 @@ def test_modules_are_attributes_and_typos_get_a_hint() -> None:
     assert set(imgaug.__all__) <= set(dir(imgaug))
     with pytest.raises(AttributeError, match="CenterCrop"):
         imgaug.CentreCrop
+
+
+def test_global_import_sets_a_modules_names() -> None:
+    out = fresh("from tfqueue_compat.dataflow import imgaug\n"
+                "imgaug.global_import('crop')\n"
+                "print('RandomCrop' in vars(imgaug), 'Flip' in vars(imgaug))")
+    assert out.strip() == "True False"

@@ -35,6 +35,7 @@ _HOMES: dict[str, tuple[str, ...]] = {
     "transform": ("CropTransform", "FlipTransform", "ResizeTransform", "Transform",
                   "TransformFactory", "TransformList"),
     "deform": (),
+    "_names": ("global_import",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -52,9 +53,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__, *_HOMES})
-
-
-def global_import(name: str) -> None:
-    """Load this package's module ``name`` and bring its public names up here."""
-    for public in importlib.import_module(f"{__name__}.{name}").__all__:
-        __getattr__(public)

@@ -14,7 +14,7 @@ from ._help import image_hw
 from .base import ImageAugmentor, _From
 from .transform import TransformFactory
 
-__all__: list[str] = []
+__all__ = ["GaussianDeform", "GaussianMap", "np_sample"]
 
 
 class GaussianMap:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the cases of a file in one TF 1 namespace: ``python run_cases.py FILE OUT`` for tf-keras'."""
+"""Runs a file's cases in one TF 1 namespace; ``python run_cases.py FILE OUT`` in tf-keras'."""
 
 from __future__ import annotations
 

@@ -133,6 +133,17 @@ def test_an_error_names_the_augmentor_and_the_image() -> None:
         list(AugmentImageComponent(source([np.zeros(6)]), [FLIP]))
 
 
+@pytest.mark.parametrize("ds, error", [
+    (AugmentImageComponent(source([IMG]), [FLIP], 3), IndexError),
+    (AugmentImageComponents(source([IMG]), [FLIP]), IndexError),
+    (AugmentImageCoordinates(source([IMG]), [FLIP]), IndexError),
+    (AugmentImageComponents(source({"a": IMG}), [FLIP], ("b",)), KeyError)],
+    ids=["one", "several", "coordinates", "dict"])
+def test_a_missing_component_is_named(ds: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match="Expected a component .* Received a datapoint with"):
+        list(ds)
+
+
 @pytest.mark.parametrize("cls, where", [
     (AugmentImageComponent, {}), (AugmentImageCoordinates, {}),
     (AugmentImageComponents, {"index": (0,), "coords_index": (1,)})])

@@ -152,6 +152,15 @@ def _components(dp: Any) -> Any:
     return dict(dp) if isinstance(dp, Mapping) else list(dp)
 
 
+def _component(dp: Any, k: Any, asked_by: str) -> Any:
+    try:
+        return dp[k]
+    except (IndexError, KeyError, TypeError) as e:
+        has = list(dp) if isinstance(dp, Mapping) else f"{len(dp)} components"
+        raise type(e)(say(asked_by, expected=f"a component {k!r}",
+                          received=f"a datapoint with {has}", do="Pass another index.")) from e
+
+
 class AugmentImageComponent(MapDataComponent):
     """Augment one image of each datapoint.
 
@@ -240,16 +249,18 @@ class AugmentImageComponents(MapData):
         with self._exception_handler.catch():
             transform = None
             for k in self._index:
-                check_dtype(dp[k])
-                img = dp[k].copy() if self._copy else dp[k]
+                img = _component(dp, k, type(self).__name__)
+                check_dtype(img)
+                img = img.copy() if self._copy else img
                 if transform is None:
                     dp[k], transform = self.augs.augment_return_params(img)
                 else:
                     dp[k] = transform.apply_image(img)
             assert transform is not None
             for k in self._coords_index:
-                validate_coords(dp[k])
-                dp[k] = transform.apply_coords(dp[k].copy() if self._copy else dp[k])
+                coords = _component(dp, k, type(self).__name__)
+                validate_coords(coords)
+                dp[k] = transform.apply_coords(coords.copy() if self._copy else coords)
             return dp
         return None
 

@@ -13,8 +13,7 @@ from ...utils.errors import say
 from ...utils.utils import get_rng
 from ._help import check_image, describe, hold, name_error
 from .transform import (
-    BaseTransform, LazyTransform, NoOpTransform, PhotometricTransform, Transform,
-    TransformFactory, TransformList)
+    LazyTransform, PhotometricTransform, Transform, TransformFactory, TransformList)
 
 __all__ = ["Augmentor", "ImageAugmentor", "AugmentorList", "PhotometricAugmentor"]
 
@@ -117,9 +116,10 @@ class ImageAugmentor:
         own_image = cls._augment is not ImageAugmentor._augment
         own_coords = (cls._augment_coords is not ImageAugmentor._augment_coords
                       or hasattr(cls, "_fprop_coord"))
-        if isinstance(params, BaseTransform) and not (own_image or own_coords):
+        is_transform = hasattr(params, "apply_image")
+        if is_transform and not (own_image or own_coords):
             return params
-        if not own_image and not isinstance(params, BaseTransform):
+        if not own_image and not is_transform:
             raise NotImplementedError(say(
                 cls.__name__, expected="an augmentor with get_transform(img)",
                 received="one without it, and without the older _augment(img, params)",
@@ -142,8 +142,7 @@ class ImageAugmentor:
         older = getattr(self, "_fprop_coord", None)
         if older is not None:
             return older(coords, params)
-        move: Any = params if isinstance(params, BaseTransform) else NoOpTransform()
-        return move.apply_coords(coords)
+        return params.apply_coords(coords) if hasattr(params, "apply_image") else coords
 
     def augment(self, img: np.ndarray) -> np.ndarray:
         """Return ``img`` augmented.
@@ -206,7 +205,7 @@ class AugmentorList(ImageAugmentor):
     def reset_state(self) -> None:
         """Give the list and each of its augmentors a new random generator."""
         super().reset_state()
-        for a in self.augmentors:
+        for a in getattr(self, "augmentors", ()):  # a subclass may reset before it has them
             a.reset_state()
 
     def get_transform(self, img: np.ndarray) -> TransformList:

@@ -158,6 +158,6 @@ class Transpose(ImageAugmentor):
         super().__init__()
         self._init(locals())
 
-    def get_transform(self, _: Any) -> Transform:
+    def get_transform(self, img: Any) -> Transform:
         """Draw whether to swap."""
         return TransposeTransform() if self.rng.rand() < self.prob else NoOpTransform()

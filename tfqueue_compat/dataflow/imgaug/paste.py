@@ -64,13 +64,13 @@ class CenterPaste(ImageAugmentor):
         super().__init__()
         self._init(locals())
 
-    def get_transform(self, _: np.ndarray) -> TransformFactory:
+    def get_transform(self, img: np.ndarray) -> TransformFactory:
         """Place the image; odd rests go below and to the right.
 
         Raises:
             ValueError: the image is larger than the background.
         """
-        rest_h, rest_w = self._room(_)
+        rest_h, rest_w = self._room(img)
         return self._paste_at(rest_h // 2, rest_w // 2)
 
     def _room(self, img: np.ndarray) -> tuple[int, int]:

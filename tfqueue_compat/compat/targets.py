@@ -10,6 +10,16 @@ TFV1 = "tfqueue_compat.compat.tfv1"
 
 #: Private modules of TF 1 that scripts import, and what holds their names today.
 MOVED = {
+    "tensorflow.contrib.framework.python.ops": f"{TFV1}.contrib.framework",
+    "tensorflow.contrib.framework.python.ops.arg_scope": f"{TFV1}.contrib.framework",
+    "tensorflow.contrib.framework.python.ops.variables": f"{TFV1}.contrib.framework",
+    "tensorflow.contrib.layers.python.layers": f"{TFV1}.contrib.layers",
+    "tensorflow.contrib.layers.python.layers.initializers": f"{TFV1}.contrib.layers",
+    "tensorflow.contrib.layers.python.layers.layers": f"{TFV1}.contrib.layers",
+    "tensorflow.contrib.layers.python.layers.regularizers": f"{TFV1}.contrib.layers",
+    "tensorflow.contrib.layers.python.layers.utils": f"{TFV1}.contrib.slim_utils",
+    "tensorflow.contrib.rnn.python.ops.core_rnn_cell": f"{TFV1}.contrib.rnn",
+    "tensorflow.contrib.rnn.python.ops.rnn_cell": f"{TFV1}.contrib.rnn",
     "tensorflow.python.framework.graph_util": f"{TFV1}.graph_util",
     "tensorflow.python.framework.graph_util_impl": f"{TFV1}.graph_util",
     "tensorflow.python.layers.layers": f"{TFV1}.layers",

@@ -9,7 +9,8 @@ from typing import Any
 import tensorflow as tf
 
 from ...utils.errors import say
-from .layers_base import Layer, as_function
+from .layers_base import Layer
+from .layers_function import as_function
 from .layers_shapes import (channel_axis, channels_last_around, data_format_of, padding_of,
                             sizes_of, static_size)
 from .layers_spec import InputSpec

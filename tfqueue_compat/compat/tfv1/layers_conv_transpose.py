@@ -8,8 +8,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from .layers_base import as_function
 from .layers_conv import ConvBase, Sizes
+from .layers_function import as_function
 from .layers_shapes import window
 
 __all__ = ["Conv2DTranspose", "Conv3DTranspose", "conv2d_transpose", "conv3d_transpose"]

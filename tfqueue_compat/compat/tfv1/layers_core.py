@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from .layers_base import Layer, as_function
+from .layers_base import Layer
+from .layers_function import as_function
 from .layers_shapes import data_format_of, smart_cond, static_size
 from .layers_spec import InputSpec
 

@@ -59,7 +59,7 @@ class BatchNormalization(Layer):
                 f"BatchNormalization {self.name!r}", expected="virtual_batch_size=None",
                 received=repr(virtual_batch_size),
                 do="Split the batch with tf.split and normalize each part."))
-        self.axis = list(axis) if isinstance(axis, (list, tuple)) else [axis]
+        self.axis: list[int] = [axis] if isinstance(axis, int) else list(axis)
         self.momentum = momentum
         self.epsilon = epsilon
         self.center = center
@@ -204,7 +204,8 @@ class BatchNormalization(Layer):
                 lambda: (tf.identity(self.moving_mean), tf.identity(self.moving_variance)))
             new_mean, new_variance = mean, variance
             if self.renorm is not None:
-                r, d, new_mean, new_variance = self.renorm.correct(*batch, training)
+                r, d, new_mean, new_variance = self.renorm.correct(
+                    batch[0], batch[1], training)
                 gamma, beta = gamma * spread(r), spread(d) * gamma + beta
         outputs = tf.nn.batch_normalization(x, spread(tf.cast(mean, x.dtype)),
                                             spread(tf.cast(variance, x.dtype)), spread(beta),

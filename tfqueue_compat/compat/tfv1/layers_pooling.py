@@ -8,7 +8,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from .layers_base import Layer, as_function
+from .layers_base import Layer
+from .layers_function import as_function
 from .layers_shapes import channels_last_around, data_format_of, padding_of, sizes_of, window
 from .layers_spec import InputSpec
 

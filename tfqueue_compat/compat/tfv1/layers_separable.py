@@ -8,8 +8,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from .layers_base import as_function
 from .layers_conv import ConvBase, Sizes
+from .layers_function import as_function
 
 __all__ = ["SeparableConv1D", "SeparableConv2D", "separable_conv1d", "separable_conv2d"]
 

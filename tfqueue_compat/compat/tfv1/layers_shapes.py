@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -23,8 +23,8 @@ def sizes_of(value: int | Sequence[int], rank: int, what: str) -> tuple[int, ...
         ValueError: for another length, or for a size that is no positive integer.
     """
     try:
-        sizes = tuple(int(v) for v in value) if hasattr(value, "__len__") else (
-            (int(value),) * rank)  # type: ignore[call-overload]
+        sizes = tuple(int(v) for v in value) if isinstance(value, Iterable) else (
+            (int(value),) * rank)
     except (TypeError, ValueError):
         sizes = ()
     if len(sizes) != rank or min(sizes) < 1:

@@ -3,7 +3,8 @@
 
 from .rnn_base import LSTMStateTuple, RNNCell
 from .rnn_cells import BasicLSTMCell, BasicRNNCell, GRUCell, LSTMCell
-from .rnn_wrappers import DeviceWrapper, DropoutWrapper, MultiRNNCell, ResidualWrapper
+from .rnn_dropout import DropoutWrapper
+from .rnn_wrappers import DeviceWrapper, MultiRNNCell, ResidualWrapper
 
 __all__ = ["BasicLSTMCell", "BasicRNNCell", "DeviceWrapper", "DropoutWrapper", "GRUCell",
            "LSTMCell", "LSTMStateTuple", "MultiRNNCell", "RNNCell", "ResidualWrapper"]

@@ -7,7 +7,8 @@ from tensorflow.compat.v1.nn import (static_bidirectional_rnn, static_rnn,
 from ..gone import missing_in
 from ..rnn_base import LSTMStateTuple, RNNCell
 from ..rnn_cells import BasicLSTMCell, BasicRNNCell, GRUCell, LSTMCell
-from ..rnn_wrappers import DeviceWrapper, DropoutWrapper, MultiRNNCell, ResidualWrapper
+from ..rnn_dropout import DropoutWrapper
+from ..rnn_wrappers import DeviceWrapper, MultiRNNCell, ResidualWrapper
 from .rnn_cells import (GRUBlockCell, GRUBlockCellV2, InputProjectionWrapper,
                         LayerNormBasicLSTMCell, LSTMBlockCell, OutputProjectionWrapper)
 from .rnn_stacks import stack_bidirectional_dynamic_rnn

@@ -79,7 +79,8 @@ def _stack_arrays(values: Sequence[Any], name: str) -> np.ndarray:
     out = np.empty((len(values), *shape), dtype)
     try:  # one call for all; the engine takes `out` as it is, since nothing else refers to it
         if set(map(len, values)) == {shape[0]}:  # it compares the other axes itself
-            np.concatenate(values, out=out.reshape(-1, *shape[1:]), casting="same_kind")
+            rows = out.reshape(len(values) * shape[0], *shape[1:])
+            np.concatenate(values, out=rows, casting="same_kind")
             return out
     except (TypeError, ValueError):
         if all(np.shape(v) == shape for v in values):

@@ -89,7 +89,7 @@ class LMDBWriter:
             raise FileExistsError(say("LMDBSerializer.save", expected="a new path",
                                       received=f"{path!r}, where there is one",
                                       do="Remove it, or pass another."))
-        self._env = self._lmdb.open(path, subdir=is_dir, readonly=False, map_size=1 << 30,
+        self._env = self._lmdb.open(path, subdir=is_dir, readonly=False, map_size=1 << 26,
                                     meminit=False, map_async=True)
         self._every = max(1, every)
         self._pending: list[tuple[bytes, bytes]] = []

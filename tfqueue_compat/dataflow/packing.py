@@ -7,21 +7,26 @@ Each datapoint is copied when it is added, so its owner may refill its arrays ri
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from .layout import Layout, flatten
+from .shm import HUNGRY
 
-__all__ = ["PICKLES_BYTES", "Columns", "Mixed", "Pickles", "Rows", "column_offsets",
-           "columns_of", "compact", "pickled", "span"]
+__all__ = ["NOTHING", "PICKLES_BYTES", "Columns", "Mixed", "Pickles", "Rows",
+           "column_offsets", "columns_of", "compact", "pickled", "span"]
 
 ALIGN = 64
 _OUT_OF_BAND = 1 << 9  # bytes; smaller buffers stay inside of the pickle
 PICKLES_BYTES = 1 << 18
 CURSOR_BYTES = 1 << 15
+NOTHING = object()
+_STRIDE = 16  # datapoints between two looks at whether the receiver waits
 
 
 def align(n: int) -> int:
@@ -55,92 +60,103 @@ class Mixed(Exception):
     """Rows turned out not to have the layout they were taken for; ``args[0]`` holds them."""
 
 
-class _Builder:
-    """A chunk of one layout that is being filled.
+class Rows:
+    """Flat datapoints without arrays: kept as tuples, checked and stacked when they are sent.
 
-    One thread puts; another may close the chunk at any moment. It sets ``closed`` and then reads
-    ``n``; the first writes a row, raises ``n`` and then reads ``closed``: so each knows whether the
-    row went along, without a lock.
+    One thread puts; another may take what is there at any moment.
     """
 
-    closed = False
-    closed_n = 0        # rows that went along
-    n: int
-    capacity: int       # rows it takes, at most those that its block has room for
-    rows_in_block: int
-    block: np.ndarray
+    def __init__(self, layout: Layout, capacity: int, nbytes: int) -> None:
+        self.layout, self.capacity, self.nbytes = layout, capacity, nbytes
+        self._container: Any = layout.flat
+        self._rows: list[tuple[Any, ...]] = []
 
-    def put(self, dp: Any) -> bool:
-        """Copy a datapoint into the next row; return False where its layout is another."""
-        raise NotImplementedError
-
-    def close(self) -> tuple[int, Layout, dict[int, list[Any]]]:
-        """Finish the block.
-
-        Returns:
-            The number of rows, their layout, and the components that have no column.
-        """
-        raise NotImplementedError
+    @property
+    def n(self) -> int:
+        """Datapoints so far."""
+        return len(self._rows)
 
     @property
     def full(self) -> bool:
         """Whether no further datapoint should be put."""
-        return self.n >= self.capacity
+        return len(self._rows) >= self.capacity
+
+    def put(self, dp: Any) -> bool:
+        """Take in a datapoint; return False where its layout is another."""
+        if type(dp) is not self._container:
+            return False
+        self._rows.append(tuple(dp))  # its components cannot change, but a list can
+        return True
+
+    def fill(self, datapoints: Iterator[Any], words: Any, not_before: float) -> tuple[int, Any]:
+        """Put until full or, but not before that time, the receiver is hungry.
+
+        Returns:
+            How many came, and the last of them if it did not fit, else NOTHING.
+        """
+        append, container, came, clock = self._rows.append, self._container, 0, time.monotonic
+        while came < self.capacity:
+            before = came
+            for dp in islice(datapoints, _STRIDE):
+                came += 1
+                if type(dp) is not container:
+                    return came, dp
+                append(tuple(dp))
+            if came - before < _STRIDE or (words[HUNGRY] and clock() >= not_before):
+                break
+        return came, NOTHING
+
+    def take(self) -> list[tuple[Any, ...]]:
+        """Remove what is there and return it."""
+        rows = self._rows[:]
+        del self._rows[:len(rows)]
+        return rows
+
+    def stack(self, rows: list[tuple[Any, ...]], block: np.ndarray) -> tuple[
+            Layout, dict[int, list[Any]]]:
+        """Write rows into a block made for as many.
+
+        Returns:
+            Their layout, and the components that have no column.
+
+        Raises:
+            Mixed: they don't have one layout.
+        """
+        leaves = self.layout.leaves
+        try:
+            parts = list(zip(*rows, strict=True))
+        except ValueError:
+            parts = []
+        if len(parts) != len(leaves) or any(
+                set(map(type, part)) != {leaf.type} for part, leaf in zip(parts, leaves)):
+            raise Mixed([self._container(row) for row in rows])
+        return _fill_lists(self.layout, block, len(rows), len(rows), dict(enumerate(parts)))
 
 
-class Rows(_Builder):
-    """Flat datapoints without arrays: kept as tuples, checked and stacked when closed."""
-
-    def __init__(self, layout: Layout, block: np.ndarray, capacity: int) -> None:
-        self.layout, self.block = layout, block
-        self.capacity = self.rows_in_block = capacity
-        self.rows: list[tuple[Any, ...]] = []
-        container: Any = layout.flat
-        append = self.rows.append
-
-        def put(dp: Any) -> bool:
-            if type(dp) is not container:
-                return False
-            append(tuple(dp))  # its components cannot change, but a list can
-            return True
-        self.put = put  # type: ignore[method-assign]
-
-    @property
-    def n(self) -> int:  # type: ignore[override]
-        """Datapoints so far."""
-        return len(self.rows)
-
-    def close(self) -> tuple[int, Layout, dict[int, list[Any]]]:
-        """Finish the block, or raise :class:`Mixed`."""
-        self.closed = True
-        n = self.closed_n = len(self.rows)
-        rows = self.rows[:n]
-        parts = list(zip(*rows))
-        if {len(self.layout.leaves)} != set(map(len, rows)) or any(
-                set(map(type, part)) != {leaf.type}
-                for part, leaf in zip(parts, self.layout.leaves)):
-            container: Any = self.layout.flat
-            raise Mixed([container(row) for row in rows])
-        return n, *_fill_lists(self.layout, self.block, self.rows_in_block, n,
-                               dict(enumerate(parts)))
-
-
-class Columns(_Builder):
+class Columns:
     """Datapoints that have arrays: each array is copied when it is put.
+
+    One thread puts; another may close the chunk at any moment. It sets ``closed`` and then reads
+    ``n``; the first writes a row, raises ``n`` and then reads ``closed``: so each knows whether the
+    row went along, without a lock.
 
     Args:
         layout: theirs; none of its leaves is an ``object``.
         block: memory for ``capacity`` rows, uint8.
         capacity: rows.
-        cursors: writers for small contiguous arrays, faster than NumPy's assignment: a function
-            that takes a leaf's number and its column's offset in the block; None without them.
+        cursor: makes writers for small contiguous arrays, faster than NumPy's assignment, from a
+            leaf's number and its column's offset in the block; None to do without.
+
+    Attributes:
+        n: rows so far.
+        closed_n: rows that went along when it was closed.
     """
 
     def __init__(self, layout: Layout, block: np.ndarray, capacity: int,
                  cursor: Callable[[int, int], Any] | None = None) -> None:
         self.layout, self.block, self.n = layout, block, 0
         self.capacity = self.rows_in_block = capacity
-        self._container = layout.flat
+        self.closed, self.closed_n = False, 0
         self._types = tuple(leaf.type for leaf in layout.leaves)
         columns = columns_of(layout, block, capacity, capacity)
         offsets = column_offsets(layout, capacity)[0]
@@ -151,39 +167,78 @@ class Columns(_Builder):
             for j, x in enumerate(layout.leaves) if x.kind == "array"]
         self._lists: dict[int, list[Any]] = {
             j: [] for j, x in enumerate(layout.leaves) if x.kind != "array"}
-        self._appends = [(j, held.append) for j, held in self._lists.items()]
 
     def _store(self, column: np.ndarray, x: np.ndarray) -> None:
         column[self.n] = x
 
+    @property
+    def full(self) -> bool:
+        """Whether no further datapoint should be put."""
+        return self.n >= self.capacity
+
     def put(self, dp: Any) -> bool:
-        """Copy a datapoint into the next row; return False where its layout is another.
+        """Take in a datapoint; return False where its layout is another.
 
         Raises:
             BufferError: a cursor cannot take this array; the chunk can take no more.
         """
-        if self._container is None:
-            leaves: list[Any] = []
-            if not flatten(dp, self.layout.structure, leaves):
-                return False
-            dp = leaves
-        elif type(dp) is not self._container:
-            return False
-        if tuple(map(type, dp)) != self._types:
-            return False
-        for j, shape, dtype, write in self._arrays:
-            x = dp[j]
-            if x.shape != shape or (x.dtype is not dtype and x.dtype != dtype):
-                self.capacity = self.n  # an earlier cursor may have moved on
-                return False
-            write(x)
-        for j, append in self._appends:
-            append(dp[j])
-        self.n += 1
-        return True
+        return self.fill((dp,), None)[1] is NOTHING
+
+    def fill(self, datapoints: Iterable[Any], words: Any,
+             not_before: float = 0.0) -> tuple[int, Any]:
+        """Put until full, closed or, but not before that time, the receiver is hungry.
+
+        Returns:
+            How many came, and the last of them if it did not fit, else NOTHING.
+        """
+        container, structure, types = self.layout.flat, self.layout.structure, self._types
+        arrays, appends = self._arrays, [(j, x.append) for j, x in self._lists.items()]
+        n = start = self.n
+        clock = time.monotonic
+        for dp in datapoints:
+            leaves = dp
+            if container is None:
+                leaves = []
+                if not flatten(dp, structure, leaves):
+                    return n - start + 1, dp
+            elif type(dp) is not container:
+                return n - start + 1, dp
+            if tuple(map(type, leaves)) != types:
+                return n - start + 1, dp
+            for j, shape, dtype, write in arrays:
+                x = leaves[j]
+                if x.shape != shape or (x.dtype is not dtype and x.dtype != dtype):
+                    self.capacity = n  # an earlier cursor may have moved on
+                    return n - start + 1, dp
+                try:
+                    write(x)
+                except BufferError:  # not contiguous, or of a type that buffers don't know
+                    self.capacity, self.suits_cursors = n, False
+                    return n - start + 1, dp
+            for j, append in appends:
+                append(leaves[j])
+            n += 1
+            self.n = n
+            if self.closed:
+                return n - start, NOTHING if self._went_along(n) else dp
+            if n >= self.capacity or (words is not None and words[HUNGRY]
+                                      and clock() >= not_before):
+                break
+        return n - start, NOTHING
+
+    suits_cursors = True
+
+    def _went_along(self, n: int) -> bool:
+        while not self.closed_n:  # the other thread is about to set it
+            time.sleep(0)
+        return n <= self.closed_n
 
     def close(self) -> tuple[int, Layout, dict[int, list[Any]]]:
-        """Finish the block."""
+        """Finish the block.
+
+        Returns:
+            The number of rows, their layout, and the components that have no column.
+        """
         self.closed = True
         n = self.closed_n = self.n
         lists = {j: held[:n] for j, held in self._lists.items()}

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from .layout import Layout, describe, flatten
-from .packing import (PICKLES_BYTES, Columns, Mixed, Pickles, Rows, column_offsets, compact,
-                      pickled, span)
+from .packing import (NOTHING, PICKLES_BYTES, Columns, Mixed, Pickles, Rows, column_offsets,
+                      compact, pickled, span)
 from .shm import BUDGET, CONSUMED, HUNGRY, PENDING, STARVED, Extent, Extents
 from .transport import Closed, End, Signal
 from .wire import Writer, aligned_empty, wait_readable
@@ -25,7 +25,7 @@ LARGE = 1 << 20        # bytes of a datapoint that travels alone
 SMALL = 1 << 15        # bytes under which datapoints of changing shapes are pickled together
 MAX_ROWS = 2048
 STREAM_ROWS = 8        # a chunk this long is filled without locks
-UNIT = 1 << 14         # bytes that count as one datapoint in the capacity
+UNIT = 1 << 15         # bytes that count as one datapoint in the capacity
 MAX_SHARE = 128        # small datapoints that count as one
 MIN_BUDGET = 1 << 25
 HOLD = 5e-4            # seconds; more often than this, a waiting receiver isn't woken
@@ -94,37 +94,29 @@ class Sender:
         """
         n, iterator = 0, iter(datapoints)
         for dp in iterator:
-            self.add(dp)
             n += 1
+            self.add(dp)
             held = self._open
             if isinstance(held, (Rows, Columns)) and held.capacity >= STREAM_ROWS:
                 n += self._stream(iterator, held)
         return n
 
     def _stream(self, iterator: Iterator[Any], held: Rows | Columns) -> int:
-        """Put into one chunk as many datapoints as it takes, without locks; return how many."""
-        words, put, clock, done = self._words, held.put, time.monotonic, 0
-        words[PENDING] = 1
-        for dp in iterator:
-            done += 1
-            at = held.n
-            try:
-                fits = at < held.capacity and put(dp)
-            except BufferError:
-                fits, self._cursors_serve = False, False
-                held.capacity = at
-            if held.closed:  # by the other thread, with or without this row
-                with self._lock:
-                    pass
-                fits = fits and at < held.closed_n
-            if not fits:
-                self.add(dp)
-                return done
-            if at + 1 >= held.capacity or (
-                    words[HUNGRY] and clock() - self._sent_at >= HOLD):
-                self.flush()
-                return done
-        return done
+        """Put datapoints into one chunk, without locks; return how many came.
+
+        The other thread may send the chunk meanwhile.
+        """
+        self._words[PENDING] = 1
+        came, left_over = held.fill(iterator, self._words, self._sent_at + HOLD)
+        with self._lock:
+            if isinstance(held, Rows) and held is not self._open:  # they were found to differ
+                for row in held.take():
+                    self.add(row if held.layout.flat is tuple else list(row))
+            if left_over is not NOTHING:
+                self.add(left_over)
+            else:
+                self._added()
+        return came
 
     def skip(self) -> None:
         """Let the receiver know of a task that gave no datapoint."""
@@ -150,25 +142,41 @@ class Sender:
             if not self.holding:
                 return
             held, self._open = self._open, None
-            try:
-                if isinstance(held, (Rows, Columns)):
-                    self._send_columns(held)
-                else:
-                    self._send_pickles(held)
-            except Mixed as e:
-                self._give_up_memory()
-                self._repack(e.args[0])
+            if isinstance(held, Rows):
+                self._send_rows(held)
+            elif isinstance(held, Columns):
+                self._send_columns(held)
+            else:
+                self._send_pickles(held)
 
-    def _send_columns(self, held: Rows | Columns) -> None:
+    def _send_rows(self, held: Rows) -> None:
+        rows = held.take()
+        n = len(rows)
+        block = self._allocate(column_offsets(held.layout, n)[1], flush=False)
+        try:
+            layout, lists = held.stack(rows, block)
+        except Mixed as e:
+            self._give_up_memory()
+            return self._repack(e.args[0])
+        held.capacity = self._rows_now(held.nbytes)
+        self._open = held  # the thread that fills it may be at it
+        self._send_layout(n, n, layout, lists, block)
+
+    def _send_columns(self, held: Columns) -> None:
         n, layout, lists = held.close()
-        extent, block = self._extent, None
-        if extent is None:
+        if self._extent is None:
             block = compact(layout, held.block, held.rows_in_block, n)
+            self._send_layout(n, n, layout, lists, block)
+        else:
+            self._send_layout(n, held.rows_in_block, layout, lists, held.block)
+
+    def _send_layout(self, n: int, rows: int, layout: Layout, lists: dict[int, list[Any]],
+                     block: np.ndarray) -> None:
         new = None if layout is self._sent_layout else layout
         self._sent_layout = layout
-        self._grow = min(MAX_ROWS, max(2 * n, held.rows_in_block))
-        rows = n if extent is None else held.rows_in_block
-        self._send_chunk(n, ("columns", n, self._take_skips(), new, rows, lists, extent), block)
+        self._grow = min(MAX_ROWS, max(2 * n, self._grow))
+        self._send_chunk(n, ("columns", n, self._take_skips(), new, rows, lists, self._extent),
+                         None if self._extent is not None else block)
 
     def _send_pickles(self, held: Pickles | None) -> None:
         entries = held.entries if held is not None else []
@@ -210,20 +218,18 @@ class Sender:
         held = self._open
         if not isinstance(held, (Rows, Columns)):
             return False
-        try:
-            return not held.full and held.put(dp)
-        except BufferError:
-            self._cursors_serve = False
-            held.capacity = held.n
-            return False
+        return not held.full and held.put(dp)
 
     def _start(self, dp: Any) -> None:
         """Open a chunk and put ``dp`` into it, or into the open one if that takes pickles."""
         if self._plain:
             self._plain -= 1
             return self._add_pickled(dp)
+        if isinstance(self._open, Columns) and not self._open.suits_cursors:
+            self._cursors_serve = False
         if self._open is not None:
             self.flush()
+            self._open = None
         layout = describe(dp)
         nbytes = sum(leaf.nbytes for leaf in layout.leaves)
         if layout == self._layout:
@@ -235,29 +241,35 @@ class Sender:
                 self._misses > 3 and nbytes < SMALL):
             self._plain = RETRY
             return self._add_pickled(dp)
-        held = self._open_columns(layout, nbytes + _text_bytes(dp, layout))
-        if not self._put(dp):  # its array did not suit the cursors
+        self._open_columns(layout, nbytes + _text_bytes(dp, layout))
+        held = self._open
+        if not self._put(dp) and isinstance(held, Columns):  # it does not suit the cursors
+            self._cursors_serve = False
             self._open = Columns(layout, held.block, held.rows_in_block)
-            if not self._put(dp):
-                raise RuntimeError(f"a datapoint changed while it was sent: {layout}")
+            self._put(dp)
 
-    def _open_columns(self, layout: Layout, nbytes: int) -> Rows | Columns:
+    def _open_columns(self, layout: Layout, nbytes: int) -> None:
         self._set_limit(nbytes)
-        room = self._limit - (self._sent - self._taken())
-        rows = 1 if nbytes >= LARGE else max(1, min(
-            self._grow, self._max_rows, CHUNK_BYTES // max(1, nbytes), self._limit // 2, room))
+        rows = self._rows_now(nbytes)
         self._raise_budget((self._limit + 4 * rows) * nbytes)
-        block = self._allocate(column_offsets(layout, rows)[1])
         if layout.flat and all(leaf.kind != "array" for leaf in layout.leaves):
-            self._open = Rows(layout, block, rows)
-            return self._open
+            self._open = Rows(layout, rows, nbytes)
+            return
+        block = self._allocate(column_offsets(layout, rows)[1])
         extent, arena = self._extent, self._arena
         if extent is None or arena is None or rows == 1 or not self._cursors_serve:
             self._open = Columns(layout, block, rows)
         else:
             start = extent.offset
             self._open = Columns(layout, block, rows, lambda j, at: arena.cursor(j, start + at))
-        return self._open
+
+    def _rows_now(self, nbytes: int) -> int:
+        """Return how many datapoints of ``nbytes`` the next chunk should take."""
+        if nbytes >= LARGE:
+            return 1
+        room = self._limit - (self._sent - self._taken())
+        return max(1, min(self._grow, self._max_rows, CHUNK_BYTES // max(1, nbytes),
+                          self._limit // 2, room))
 
     def _add_pickled(self, dp: Any) -> None:
         data, raws = pickled(dp)
@@ -297,7 +309,7 @@ class Sender:
         self.flush()
         self._until(lambda: self._sent - self._taken() < self._limit)
 
-    def _allocate(self, nbytes: int) -> np.ndarray:
+    def _allocate(self, nbytes: int, flush: bool = True) -> np.ndarray:
         """Find memory for a chunk: shared, or private where sharing can never work out."""
         extents, arena = self._extents, self._arena
         if extents is not None and arena is not None and (
@@ -307,7 +319,8 @@ class Sender:
                 # all was taken, and yet there is no room: the receiver keeps it
                 return self._extent is not None or self._taken() >= self._sent
             if not found():
-                self.flush()
+                if flush:
+                    self.flush()
                 self._until(found)
             if self._extent is not None:
                 start = self._extent.offset

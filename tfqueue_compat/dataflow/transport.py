@@ -6,7 +6,7 @@ only what says where they are. Many small datapoints travel as one chunk; the se
 holds as soon as the receiver waits, so nothing is held back. Where there is no shared memory, or
 no room in it that will ever come free, the bytes follow on the pipe.
 
-Flow control counts datapoints that were sent and not taken yet. One below 16 KiB counts for its
+Flow control counts datapoints that were sent and not taken yet. One below 32 KiB counts for its
 share of that, as with a socket's buffers.
 """
 

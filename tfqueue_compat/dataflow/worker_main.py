@@ -24,7 +24,8 @@ __all__ = ["END", "ERROR", "Mapping", "Producing", "WorkerSpec", "main"]
 
 END, ERROR = "end", "error"  # the last signal of a worker
 GRACE = 0.2    # seconds for the worker to end by itself
-STUCK = 6      # seconds without progress inside of TensorFlow
+STUCK = 3      # seconds without progress inside of TensorFlow
+LOOK = 0.5     # seconds between two looks at the parent and at the main thread
 PR_SET_PDEATHSIG = 1
 
 
@@ -153,7 +154,7 @@ def _listen(bell: Fd, sender: Sender, parent: int, forked: bool) -> None:
     """
     watch = _TensorFlowWatch() if forked and "tensorflow" in sys.modules else None
     while True:
-        if wait_readable([bell.fd], 1.0):
+        if wait_readable([bell.fd], LOOK):
             if bell.drain() < 0:
                 time.sleep(GRACE)
                 os._exit(0)

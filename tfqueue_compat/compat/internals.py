@@ -128,7 +128,9 @@ def _epoch_iterator() -> Any:
     """Keras' object for the epochs of one call, from the stack of who is asking."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
-        who = frame.f_locals.get("self")
+        # f_locals is asked of Keras' frames only: it keeps the locals it shows alive
+        keras = str(frame.f_globals.get("__name__", "")).startswith("keras.")
+        who = frame.f_locals.get("self") if keras else None
         if any(c.__name__ == "EpochIterator" and c.__module__.startswith("keras.")
                for c in type(who).__mro__):
             return who

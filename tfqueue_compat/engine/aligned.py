@@ -10,15 +10,19 @@ from __future__ import annotations
 import ctypes
 import functools
 import platform
+import threading
 from typing import Any
 
 import numpy as np
 
 from .buffers import is_aligned
 
-__all__ = ["align_this_thread"]
+__all__ = ["align_this_thread", "keep_freed_memory", "restore_this_thread"]
 
 _SET_HANDLER = 304  # PyDataMem_SetHandler in NumPy's C API table, since 1.22
+
+
+_thread = threading.local()
 
 
 class _Allocator(ctypes.Structure):  # numpy: PyDataMemAllocator, CPython: PyMemAllocatorEx
@@ -43,10 +47,36 @@ def align_this_thread() -> bool:
         return False
     set_handler, capsule = made
     before = set_handler(capsule)
+    if before is not capsule:
+        _thread.before = before
     if all(is_aligned(np.empty(size, np.uint8)) for size in (1 << 14, 1 << 17)):
         return True
     set_handler(before)
     return False
+
+
+def restore_this_thread() -> None:
+    """NumPy's new arrays in this thread come from its default allocator again."""
+    made = _handler()
+    before = getattr(_thread, "before", None)
+    if made is not None and before is not None:
+        made[0](before)
+
+
+def keep_freed_memory() -> bool:
+    """Let the C library keep freed memory instead of handing it back to the kernel.
+
+    Large arrays are then made in memory whose pages are mapped already. It holds for the whole
+    process from now on, and the process keeps the most memory that it ever needed.
+
+    Returns:
+        False where it can't be done (not glibc).
+    """
+    if platform.libc_ver()[0] != "glibc":
+        return False
+    libc = ctypes.CDLL(None)
+    trim_threshold, mmap_max = -1, -4  # malloc.h: M_TRIM_THRESHOLD, M_MMAP_MAX
+    return bool(libc.mallopt(mmap_max, 0) and libc.mallopt(trim_threshold, (1 << 31) - 1))
 
 
 @functools.cache

@@ -15,6 +15,7 @@ import numpy as np
 from ..dataflow.base import as_dataflow, length
 from ..utils.errors import say
 from .errors import DatasetEnded, Failure
+from .handover import Handover
 from .meter import Meter
 from .signature import Signature
 from .stream import Mode, Stream
@@ -53,6 +54,7 @@ class Source:
         self._given = signature
         self._signature = signature
         self._dtypes = dtypes
+        self._handover = Handover()
         self._lock = threading.RLock()
         self._pending: Stream | None = None
         self._numbers = itertools.count()
@@ -100,7 +102,7 @@ class Source:
         return self._given is None
 
     def _read_first(self) -> Signature:
-        stream = self._pending or Stream(self.dataflow, self.meter)
+        stream = self._pending or Stream(self.dataflow, self.meter, None, self._handover)
         self._pending = None
         try:
             signature = stream.read_first()
@@ -118,7 +120,8 @@ class Source:
         """Start a stream for a new TensorFlow iterator and return its number."""
         with self._lock:
             signature = self.signature if mode.group else self.element_signature
-            stream = self._pending or Stream(self.dataflow, self.meter, signature)
+            stream = self._pending or Stream(self.dataflow, self.meter, signature,
+                                             self._handover)
             self._pending = None
             stream.begin(mode, signature)
             number = next(self._numbers)

@@ -19,11 +19,11 @@ import numpy as np
 
 from ..dataflow.base import ensure_reset
 from ..utils.errors import say
-from .aligned import align_this_thread
 from .buffers import BufferPool, sole_owner
 from .chunk import LARGE, Block, Cadence, empty, mixed_shapes, shapes_of
 from .convert import Component
 from .errors import DatasetEnded
+from .handover import Handover
 from .interrupt import InterruptWatch
 from .meter import Meter
 from .signature import Signature
@@ -53,13 +53,16 @@ class Stream:
         dataflow: iterated in a thread of its own.
         meter: is told what happens.
         signature: of the datapoints; None to read it off the first one.
+        handover: what earlier runs have learned about large arrays.
     """
 
-    def __init__(self, dataflow: Any, meter: Meter, signature: Signature | None = None) -> None:
+    def __init__(self, dataflow: Any, meter: Meter, signature: Signature | None = None,
+                 handover: Handover | None = None) -> None:
         self.signature = signature
         self.first_read: Signature | None = None
         self._dataflow = dataflow
         self._meter = meter
+        self._handover = handover or Handover()
         self._mode: Mode | None = None
         self._blocks: deque[Block] = deque()
         self._open: Block | None = None
@@ -208,6 +211,7 @@ class Stream:
     # ---- the producer's side, in its own thread
 
     def _produce(self) -> None:
+        self._handover.begin()
         ensure_reset(self._dataflow)
         iterator = iter(self._dataflow)
         try:
@@ -304,15 +308,13 @@ class Stream:
     def _make_large(self, components: Any, arrays: list[np.ndarray], leaves: Any,
                     owned: list[bool]) -> None:
         self._seal()
-        if not self._aligning:
-            self._aligning = True
-            align_this_thread()
         # what was made from a list, or cast, is a new array of ours
         mine = [(bool(owned) and owned[i]) if a is leaves[i] else
                 isinstance(leaves[i], (list, tuple, np.ndarray)) for i, a in enumerate(arrays)]
+        large_are_mine = all(m for m, a in zip(mine, arrays) if a.nbytes >= LARGE // 2)
+        if not self._handover.aliases(large_are_mine):
+            mine = [False] * len(mine)
         self._blocks.append(Block.alone(components, arrays, self._pool, mine))
-
-    _aligning = False
 
     def _open_block(self, components: tuple[Component, ...], shapes: list[tuple[int, ...]],
                     nbytes: int) -> None:

@@ -94,7 +94,9 @@ def download(url: str, dir: str, filename: str | None = None,
         return path
     try:
         _fetch(url, path)
-    except (urllib.error.URLError, OSError) as e:
+    except OSError as e:  # URLError is one
+        if isinstance(e, urllib.error.HTTPError):
+            e.close()
         raise OSError(say(f"download of {url}", expected="the network to answer",
                           received=f"{type(e).__name__}: {e}",
                           do=f"Get the file elsewhere and put it at {path}.")) from e

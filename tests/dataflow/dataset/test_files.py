@@ -162,8 +162,8 @@ def test_ilsvrc(imagenet):
     assert [dp[1] for dp in got] == [1, 0] and got[0][0].shape == (20, 30, 3)
     assert len(ILSVRC12(str(imagenet), "test")) == 1
     in_folders = ILSVRC12Files(str(imagenet.parent / "sorted"), "val", shuffle=False)
-    assert [dp[0].rsplit("/", 2)[1:] for dp in in_folders] == [[SYNSETS[1], "v1.JPEG"],
-                                                              [SYNSETS[0], "v2.JPEG"]]
+    assert [dp[0].rsplit("/", 2)[1:] for dp in in_folders] == [
+        [SYNSETS[1], "v1.JPEG"], [SYNSETS[0], "v2.JPEG"]]
     assert len(list(ILSVRC12(str(imagenet.parent / "sorted"), "val"))) == 2
     with pytest.raises(ValueError, match="'foo'"):
         ILSVRC12(str(imagenet), "foo")

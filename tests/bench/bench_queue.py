@@ -30,16 +30,14 @@ CELLS = [(kind, way) for kind in KINDS for way in WAYS
          and not (LIBRARY == "tensorpack" and way in EAGER)]
 
 
-@pytest.mark.parametrize("fresh", [True, False], ids=["fresh", "again"])
+@pytest.mark.parametrize("arrays", ["fresh", "again"])
 @pytest.mark.parametrize(("kind", "way"), CELLS, ids=["-".join(c) for c in CELLS])
-def test_rate(benchmark: Any, kind: str, way: str, fresh: bool) -> None:
+def test_rate(benchmark: Any, kind: str, way: str, arrays: str) -> None:
     size = KINDS[kind]
-    with opened(LIBRARY, make_dataflow(LIBRARY, size, fresh), size, way) as take:
-        check(take, kind, fresh)
+    with opened(LIBRARY, make_dataflow(LIBRARY, size, arrays), size, way) as take:
+        check(take, kind, arrays)
         n = warm_up(take, 0.5) if benchmark.enabled else 3
         benchmark.extra_info.update(library=LIBRARY, datapoints=n)
-        done, data, label = benchmark.pedantic(take, args=(n,), rounds=10, iterations=1)
+        done, _, _ = benchmark.pedantic(take, args=(n,), rounds=10, iterations=1)
         assert done >= n
-        assert size.first(data) == (size.first(label) % 200 if fresh and size.shape
-                                    else size.first(label))
-        check(take, kind, fresh)
+        check(take, kind, arrays)

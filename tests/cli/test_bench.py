@@ -20,7 +20,7 @@ from tfqueue_compat.cli.bench_cell.throughput import check, warm_up
 from tfqueue_compat.cli.bench_table import (
     OURS, PEER, PLAIN, ROWS, Cell, Figure, Row, figure_table, ratio, speed_table)
 
-ROW = Row("tiny", False, "session", over_peer=3.2, over_plain=3.)
+ROW = Row("tiny", "fresh", "session", over_peer=3.2, over_plain=3.)
 
 
 def _rates(*values: float | None) -> list[dict[str, Any] | None]:
@@ -65,17 +65,17 @@ def test_table_without_tensorpack_shows_dashes() -> None:
 def test_figures_are_held_against_their_limit() -> None:
     figure = Figure("import", "import", "import_s", limit=.3)
     for took, mark in ((.2, "< 0.3 yes"), (.4, "< 0.3 NO")):
-        results = {Cell(OURS, "small", False, "session", "import"): [{"import_s": took}]}
+        results = {Cell(OURS, "small", "fresh", "session", "import"): [{"import_s": took}]}
         assert figure_table(results, [figure]).splitlines()[-1].split("|")[6].strip() == mark
 
 
 def test_rows_hold_the_targets() -> None:
-    rows = {(r.kind, r.again, r.way): r for r in ROWS}
-    assert len(rows) == len(ROWS) == 28
-    assert rows["small", False, "session"].over_peer == 2.7
-    assert rows["tiny", True, "batchqueue"].over_batch == 150
-    assert rows["f32", False, "eager"].over_peer == 2.7
-    assert all(r.over_peer > 1 and r.over_plain > 1 for r in ROWS)
+    rows = {(r.kind, r.arrays, r.way): r for r in ROWS}
+    assert len(rows) == len(ROWS) == 30
+    assert rows["small", "fresh", "session"].over_peer == 2.7
+    assert rows["tiny", "again", "batchqueue"].over_batch == 150
+    assert rows["f32", "fresh", "eager"].over_peer == 2.7
+    assert all(r.over_peer > 1 and r.over_plain > 1 for r in ROWS if r.arrays != "kept")
 
 
 def test_unknown_names_are_refused_with_the_known_ones(capsys: Any) -> None:
@@ -88,7 +88,7 @@ def test_unknown_names_are_refused_with_the_known_ones(capsys: Any) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_fresh_datapoints_share_nothing_and_count_up(kind: str) -> None:
     size = KINDS[kind]
-    df = make_dataflow("tf.data", size, fresh=True)
+    df = make_dataflow("tf.data", size)
     points = list(itertools.islice(iter(df), 3))
     for i, (data, label) in enumerate(points):
         expected, _ = size.value(i)
@@ -100,16 +100,25 @@ def test_fresh_datapoints_share_nothing_and_count_up(kind: str) -> None:
         assert size.nbytes == points[0][0].nbytes + 4 * int(np.prod(size.labels))
 
 
+def test_kept_holds_its_datapoint_until_the_next() -> None:
+    for arrays, held in (("fresh", False), ("kept", True)):
+        iterator = iter(make_dataflow("tf.data", KINDS["small"], arrays))
+        data = next(iterator)[0]
+        mine = sys.getrefcount(data)
+        next(iterator)
+        assert (sys.getrefcount(data) < mine) is held
+
+
 def test_again_yields_the_very_same_arrays() -> None:
-    first, second = itertools.islice(iter(make_dataflow("tf.data", KINDS["small"], False)), 2)
+    first, second = itertools.islice(iter(make_dataflow("tf.data", KINDS["small"], "again")), 2)
     assert first[0] is second[0]
 
 
 def test_wrong_values_are_not_timed() -> None:
     good = KINDS["small"].value(5)
-    check(lambda n: (n, *good), "small", fresh=True)
+    check(lambda n: (n, *good), "small", "fresh")
     with pytest.raises(ValueError, match="beside label 6"):
-        check(lambda n: (n, good[0], 6), "small", fresh=True)
+        check(lambda n: (n, good[0], 6), "small", "fresh")
 
 
 def test_warm_up_empties_the_queue_three_times() -> None:
@@ -147,6 +156,6 @@ def test_the_same_cell_runs_on_tensorpack() -> None:
     python = os.environ.get("TFQ_PEER_PYTHON")
     if not python:
         pytest.skip("TFQ_PEER_PYTHON is not set")
-    result = bench.measure_cell(Cell(PEER, "small", False, "session"), seconds=.2, warm=.1,
+    result = bench.measure_cell(Cell(PEER, "small", "fresh", "session"), seconds=.2, warm=.1,
                                 peer_python=python, peer_path=os.environ.get("TFQ_PEER_PATH", ""))
     assert result["rate"] > 0 and result["datapoints"] > 0

@@ -93,7 +93,8 @@ def measure_cell(cell: Cell, seconds: float = 1.5, warm: float = 1., peer_python
     peer = cell.library == "tensorpack"
     path = peer_path if peer else str(here.parent.parent)
     command = [peer_python if peer else sys.executable, "-c", PROGRAM, str(here),
-               "--import", cell.library, "--kind", cell.kind, "--way", cell.way, "--arrays", cell.arrays,
+               "--import", cell.library, "--kind", cell.kind, "--way", cell.way,
+               "--arrays", cell.arrays,
                "--seconds", str(seconds), "--warm", str(warm)]
     if cell.probe == "memory":
         command += ["--count", str(MEMORY_COUNT)]

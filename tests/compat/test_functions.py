@@ -101,9 +101,15 @@ def test_eagerly_a_layer_object_keeps_its_weights():
 def test_dropout_masks_differ_from_step_to_step():
     with tf.Graph().as_default(), tf.Session() as sess:
         training = tf.placeholder(tf.bool, [])
+        switch = tf.get_variable("switch", initializer=False, trainable=False)
+        switched = tf.layers.dropout(tf.ones([200]), training=switch)
         y = tf.layers.dropout(tf.ones([2000]), rate=0.3, training=training)
         a, b = sess.run(y, {training: True}), sess.run(y, {training: True})
         off = sess.run(y, {training: False})
+        sess.run(switch.initializer)
+        assert (sess.run(switched) == 1).all()
+        sess.run(tf.assign(switch, True))
+        assert (sess.run(switched) == 0).any()
     assert abs((a == 0).mean() - 0.3) < 0.05 and (a != b).any()
     np.testing.assert_allclose(a[a != 0], 1 / 0.7, rtol=1e-5)
     np.testing.assert_array_equal(off, np.ones(2000))

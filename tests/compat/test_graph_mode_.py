@@ -52,6 +52,12 @@ def test_reset_default_graph_renews_the_entered_one():
         tf.reset_default_graph()
 
 
+def test_entering_inside_a_graph_stays_in_it():
+    with tf.Graph().as_default() as graph:
+        assert enter_graph() is graph
+    assert tf.executing_eagerly()
+
+
 def test_graph_mode_ends_with_its_block():
     with pytest.raises(KeyError), graph_mode() as graph:
         assert tf.get_default_graph() is graph

@@ -64,6 +64,7 @@ def test_everything_of_compat_v1_is_there(tf):
     ("layers", "conv2d"), ("nn", "relu"), ("nn", "rnn_cell"), ("contrib.slim", "conv2d"),
     ("contrib.layers", "l2_regularizer"), ("contrib.framework", "arg_scope"),
     ("contrib.rnn", "LSTMStateTuple"), ("contrib", "image"), ("keras", "layers"),
+    ("contrib.distributions", "Normal"), ("contrib.signal", "stft"),
     ("rnn_cell", "GRUCell"), ("build_info", "cuda_version_number")])
 def test_modules_are_importable(tf, path, name):
     module = importlib.import_module(f"tfqueue_compat.compat.tfv1.{path}")
@@ -77,12 +78,13 @@ def test_compat_v1_is_this_namespace(tf):
     import tensorflow
     assert tf.compat.v1 is tf
     assert tf.compat.v2 is tensorflow
+    assert tf.contrib.keras is tf.keras
     assert tf.compat.as_text(b"x") == "x"
 
 
 def test_gone_names_say_what_to_use(tf):
     assert not hasattr(tf, "mul")
-    with pytest.raises(NotImplementedError, match=r"tf\.mul: .* use tf\.multiply"):
+    with pytest.raises(NotImplementedError, match=r"tf\.mul: Expected .* Do: Use tf\.multiply"):
         tf.mul
     with pytest.raises(AttributeError, match="Did you mean 'Session'"):
         tf.Sesion

@@ -44,7 +44,7 @@ def enter_graph(graph: Any = None, *, v1_shapes: bool = False) -> Any:
             ``leave_graph()``. Keras 3 works with either.
 
     Returns:
-        The graph. Where this thread has entered one already, that one.
+        The graph. Where this thread is in a graph already, and none is given, that one.
 
     Example:
         >>> graph = enter_graph()
@@ -57,6 +57,8 @@ def enter_graph(graph: Any = None, *, v1_shapes: bool = False) -> Any:
     if v1_shapes and not _entered.shapes:
         v1.disable_v2_tensorshape()
         _entered.shapes = True
+    if _entered.graph is None and graph is None and not tf.executing_eagerly():
+        return v1.get_default_graph()
     if _entered.graph is None:
         _entered.graph = tf.Graph() if graph is None else graph
         _entered.context = _entered.graph.as_default()
@@ -93,7 +95,7 @@ def renew_graph() -> Any:
         return v1.reset_default_graph()
     context, _entered.graph = _entered.context, None
     context.__exit__(None, None, None)
-    return enter_graph()
+    return enter_graph(tf.Graph())
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as _v1
 
+from ...utils.errors import say
 from .gone import NotThere, advice
 from .modules import lend_modules
 from .modes import (disable_eager_execution, disable_v2_behavior, enable_eager_execution,
@@ -39,7 +40,8 @@ def __getattr__(name: str) -> Any:
     try:
         value = getattr(_v1, name)
     except AttributeError:
-        raise NotThere(f"tf.{name}: {advice(name, dir(_v1))}") from None
+        raise NotThere(say(f"tf.{name}", expected="a name of TF 1 that is alive today",
+                           received=repr(name), do=advice(name, dir(_v1)))) from None
     globals()[name] = value
     return value
 

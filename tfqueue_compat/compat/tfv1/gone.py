@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NoReturn
 
-from ...utils.errors import NotSupported, near
+from ...utils.errors import NotSupported, near, say
 
 __all__ = ["CONTRIB", "NAMES", "PARTS", "ContribGone", "NotThere", "advice", "contrib_gone",
            "missing_in"]
@@ -44,7 +44,6 @@ NAMES = {
 
 #: Parts of tf.contrib, and what to use instead.
 CONTRIB = {
-    "autograph": "tf.autograph",
     "batching": "tf.nondifferentiable_batch_function",
     "bayesflow": "the package tensorflow-probability",
     "cluster_resolver": "tf.distribute.cluster_resolver",
@@ -57,7 +56,6 @@ CONTRIB = {
     "data": "tf.data and tf.data.experimental",
     "deprecated": "tf.summary",
     "distribute": "tf.distribute",
-    "distributions": "tf.distributions, or the package tensorflow-probability",
     "eager": "tf.GradientTape and TensorFlow's eager mode",
     "estimator": "tf.keras.Model.fit",
     "feature_column": "tf.feature_column",
@@ -68,7 +66,6 @@ CONTRIB = {
     "hparams": "argparse, or a dataclass",
     "input_pipeline": "tf.data",
     "integrate": "scipy.integrate.odeint",
-    "keras": "tf.keras",
     "labeled_tensor": "named axes of your own",
     "learn": "tf.keras.Model.fit",
     "legacy_seq2seq": "tf.nn.dynamic_rnn, or tf.keras.layers.RNN",
@@ -94,7 +91,6 @@ CONTRIB = {
     "saved_model": "tf.saved_model",
     "seq2seq": "tf.nn.dynamic_rnn or tf.raw_rnn; attention is tf.keras.layers.Attention",
     "session_bundle": "tf.saved_model",
-    "signal": "tf.signal",
     "solvers": "tf.linalg.experimental.conjugate_gradient",
     "sparsemax": "tf.nn.softmax",
     "specs": "tf.layers",
@@ -134,10 +130,10 @@ PARTS = {
 
 
 def advice(name: str, known: Iterable[str] = ()) -> str:
-    """Return what to say of a missing name of the root."""
+    """Return what to do about a missing name of the root."""
     if name in NAMES:
-        return f"not in today's TensorFlow. Do: use {NAMES[name]}."
-    return f"not a name of TF 1 that is alive in today's TensorFlow.{near(name, known)}"
+        return f"Use {NAMES[name]}."
+    return f"Correct the name, or see the documentation of tf.compat.v1.{near(name, known)}"
 
 
 def contrib_gone(name: str) -> ContribGone:
@@ -146,9 +142,10 @@ def contrib_gone(name: str) -> ContribGone:
         do = f"Use {CONTRIB[name]}."
     else:
         do = f"See whether tf.layers, tf.nn or tf.keras has it.{near(name, CONTRIB)}"
-    return ContribGone(
-        f"tf.contrib.{name}: Expected a part of tf.contrib that lives on (framework, image, "
-        f"layers, rnn, slim). Received {name!r}, which left with TF 1. Do: {do}")
+    return ContribGone(say(
+        f"tf.contrib.{name}", do=do, received=f"{name!r}, which left with TF 1",
+        expected="a part that lives on (autograph, distributions, framework, image, keras, "
+                 "layers, rnn, signal, slim)"))
 
 
 def missing_in(part: str, known: Iterable[str]) -> Callable[[str], NoReturn]:
@@ -166,7 +163,7 @@ def missing_in(part: str, known: Iterable[str]) -> Callable[[str], NoReturn]:
         whole = f"{part}.{name}"
         do = (f"Use {PARTS[whole]}." if whole in PARTS else
               f"Write it with tf.nn and tf.get_variable.{near(name, names)}")
-        raise ContribGone(f"tf.contrib.{whole}: Expected a name of tf.contrib.{part} that is "
-                          f"offered here. Received {name!r}. Do: {do}")
+        raise ContribGone(say(f"tf.contrib.{whole}", received=repr(name), do=do,
+                              expected=f"a name of tf.contrib.{part} that is offered here"))
 
     return missing

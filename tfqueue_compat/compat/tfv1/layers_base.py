@@ -180,10 +180,10 @@ class Layer(WeightMixin):
     def compute_output_shape(self, input_shape: Any) -> tf.TensorShape:
         """Return the output's shape for inputs of ``input_shape``, by tracing the layer apart."""
         with tf.Graph().as_default():
-            twin = self.__copy_unbuilt__()
+            twin = self._twin()
             return twin(v1.placeholder(self.dtype or tf.float32, input_shape)).shape
 
-    def __copy_unbuilt__(self) -> Layer:
+    def _twin(self) -> Layer:
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin.built, twin._scope, twin._graph = False, None, None

@@ -11,7 +11,7 @@ import tensorflow as tf
 from ...utils.errors import NotSupported, say
 from .batch_renorm import Renorm
 from .layers_base import Layer
-from .layers_shapes import channels_last_around, smart_cond, static_size
+from .layers_shapes import channels_last_around, known_value, smart_cond, static_size
 from .layers_spec import InputSpec
 
 __all__ = ["BatchNormalization", "batch_normalization"]
@@ -221,7 +221,7 @@ class BatchNormalization(Layer):
 
 
 def _never(training: Any) -> bool:
-    known = tf.get_static_value(training) if tf.is_tensor(training) else training
+    known = known_value(training)
     return known is not None and not known
 
 

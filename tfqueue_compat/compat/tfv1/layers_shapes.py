@@ -10,8 +10,8 @@ import tensorflow as tf
 
 from ...utils.errors import near, say
 
-__all__ = ["channel_axis", "channels_last_around", "data_format_of", "padding_of", "sizes_of",
-           "smart_cond", "static_size", "window"]
+__all__ = ["channel_axis", "channels_last_around", "data_format_of", "known_value", "padding_of",
+           "sizes_of", "smart_cond", "static_size", "window"]
 
 _FORMATS = {"channels_last": "channels_last", "channels_first": "channels_first"}
 
@@ -110,13 +110,24 @@ def channels_last_around(inputs: tf.Tensor, data_format: str,
     return tf.transpose(op(moved, last), [0, rank - 1, *range(1, rank - 1)])
 
 
+def known_value(condition: Any) -> Any:
+    """Return a condition's value where it is known now, else None.
+
+    Args:
+        condition: a bool, an int, a tensor or a variable.
+    """
+    if isinstance(condition, tf.Variable):
+        return condition.numpy() if tf.executing_eagerly() else None
+    return tf.get_static_value(condition) if tf.is_tensor(condition) else condition
+
+
 def smart_cond(condition: Any, when_true: Callable[[], Any], when_false: Callable[[], Any]) -> Any:
     """Call one of two functions: now where the condition is known, else by ``tf.cond``.
 
     Args:
-        condition: a bool, an int, or a scalar tensor (cast to bool).
+        condition: a bool, an int, or a scalar tensor or variable (cast to bool).
     """
-    known = tf.get_static_value(condition) if tf.is_tensor(condition) else condition
+    known = known_value(condition)
     if known is not None:
         return when_true() if known else when_false()
     return tf.cond(tf.cast(condition, tf.bool), when_true, when_false)

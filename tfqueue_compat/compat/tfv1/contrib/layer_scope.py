@@ -104,4 +104,4 @@ def finish(outputs: Any, opened: Any, normalizer_fn: Callable[..., Any] | None,
         outputs = normalizer_fn(outputs, **(normalizer_params or {}))
     if activation_fn is not None:
         outputs = activation_fn(outputs)
-    return collect(outputs_collections, opened.original_name_scope.rstrip("/"), outputs)
+    return collect(outputs_collections, opened.name, outputs)

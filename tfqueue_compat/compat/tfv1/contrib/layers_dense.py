@@ -86,7 +86,7 @@ def dropout(inputs: Any, keep_prob: Any = 0.5, noise_shape: Any = None, is_train
     with v1.variable_scope(scope, "Dropout", [inputs]) as opened:
         inputs = tf.convert_to_tensor(inputs)
         outputs = core.Dropout(1 - keep_prob, noise_shape, seed).call(inputs, is_training)
-        return collect(outputs_collections, opened.original_name_scope.rstrip("/"), outputs)
+        return collect(outputs_collections, opened.name, outputs)
 
 
 @add_arg_scope

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
-Python = Callable[..., "subprocess.CompletedProcess[str]"]
+Python = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def ok(python: Python, text: str, **kwargs: object) -> str:

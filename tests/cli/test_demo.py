@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-Python = Callable[..., "subprocess.CompletedProcess[str]"]
+Python = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def test_demo_trains_tells_and_draws(python: Python, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import tfqueue_compat
 
-Python = Callable[..., "subprocess.CompletedProcess[str]"]
+Python = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.mark.parametrize("args", [["--help"], ["run", "--help"], ["demo", "--help"]])

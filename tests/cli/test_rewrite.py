@@ -94,6 +94,7 @@ def test_a_name_the_file_leaves_to_the_star_import_is_bound() -> None:
     source = "from tensorpack import *\nx = tf.float32, os.sep\nnp = 1\nprint(np)\n"
     new = rewrite(source).text.splitlines()
     assert new[0] == f"from tfqueue_compat import *; import os; import {TFV1} as tf"
+    assert rewrite("from tensorpack import *\nx = np.int\n").text.splitlines()[1] == "x = int"
     assert "import tensorflow" not in rewrite("from tensorpack import *\nos = 1; os\n").text
     assert rewrite("import tensorpack\nos\n").text == "import tfqueue_compat as tensorpack\nos\n"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-Launch = Callable[..., "subprocess.CompletedProcess[str]"]
+Launch = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def write(folder: Path, name: str, text: str) -> Path:

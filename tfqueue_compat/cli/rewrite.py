@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from .edits import Edits
 from .places import ABCS, LEAKED, NUMPY_BUILTINS, NUMPY_RENAMED, place
@@ -75,6 +76,7 @@ def rewrite(source: str, options: Options = Options(), filename: str = "<script>
     if not _TOUCHED.search(source):
         return Rewritten(source)
     tree = compile(source, filename, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+    assert isinstance(tree, ast.Module)
     worker = _Rewriter(Edits(source), options, tree)
     worker.visit(tree)
     worker.add_leaked()
@@ -95,7 +97,10 @@ class _Rewriter(ast.NodeVisitor):
         self.bound = set(_bound(tree))
         self.numpy = {a.asname or a.name for a in _aliases(tree, "numpy")} - self.bound
         self.read: set[str] = set()
-        self.stars: list[ast.ImportFrom] = []
+        self.stars = [n for n in ast.walk(tree) if _is_legacy_star(n)] \
+            if options.tensorpack else []
+        self.leaked = set(LEAKED) - self.bound - self.numpy if self.stars else set()
+        self.numpy |= self.leaked & {"np"}
 
     # -- imports
 
@@ -125,8 +130,6 @@ class _Rewriter(ast.NodeVisitor):
         assert match is not None
         self.edits.replace(match.start(2), match.end(2), new[0][0])
         self._changed(node.lineno, f"from {node.module} import", f"from {new[0][0]} import")
-        if node.names[0].name == "*" and node.module.startswith("tensorpack"):
-            self.stars.append(node)
 
     def _split(self, node: ast.ImportFrom, new: list[tuple[str, str | None]]) -> None:
         """Write one import as several, where its names have gone to several modules."""
@@ -217,8 +220,8 @@ class _Rewriter(ast.NodeVisitor):
 
     def add_leaked(self) -> None:
         """Bind what tensorpack's star imports used to leave behind and the file relies on."""
-        missing = [n for n in LEAKED if n in self.read and n not in self.bound | self.numpy]
-        if not self.stars or not missing:
+        missing = [n for n in LEAKED if n in self.read & self.leaked]
+        if not missing:
             return
         star = self.stars[-1]
         new = "".join(f"; {LEAKED[n]}" for n in missing)
@@ -281,6 +284,11 @@ def _bound(tree: ast.AST) -> Iterator[str]:
                         if a.name not in ("numpy", "collections"))
         elif isinstance(node, ast.ImportFrom):
             yield from (a.asname or a.name for a in node.names)
+
+
+def _is_legacy_star(node: ast.AST) -> TypeGuard[ast.ImportFrom]:
+    return (isinstance(node, ast.ImportFrom) and not node.level and node.names[0].name == "*"
+            and (node.module or "").partition(".")[0] == "tensorpack")
 
 
 def _last_name(func: ast.expr) -> str:

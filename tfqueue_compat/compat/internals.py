@@ -10,7 +10,8 @@ from typing import Any
 
 import tensorflow as tf
 
-__all__ = ["OwnedIterator", "asking_keras", "generator_dataset", "route_errors",
+__all__ = ["OwnedIterator", "asking_keras", "generator_dataset",
+           "iterator_get_next_sync", "route_errors",
            "route_session_errors", "v2_behavior"]
 
 
@@ -21,6 +22,15 @@ def _owned_iterator() -> type:
 
 #: The class of eager dataset iterators, to derive from.
 OwnedIterator: Any = _owned_iterator()
+
+
+def _get_next_sync() -> Callable[..., Any]:
+    from tensorflow.python.ops.gen_dataset_ops import iterator_get_next_sync
+    return iterator_get_next_sync
+
+
+#: ``tf.raw_ops.IteratorGetNextSync``, without the cost of its wrapper.
+iterator_get_next_sync = _get_next_sync()
 
 
 def generator_dataset(begin: Callable[[], Any], next_: Callable[[Any], Any],

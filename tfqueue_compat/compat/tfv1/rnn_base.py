@@ -48,7 +48,7 @@ def states_of(size: Any, batch_size: Any, dtype: Any) -> Any:
     known = tf.get_static_value(batch_size) if tf.is_tensor(batch_size) else batch_size
 
     def zeros(one: Any) -> tf.Tensor:
-        sizes = [int(one)] if isinstance(one, (int, v1.Dimension)) else (
+        sizes = [int(one)] if hasattr(one, "__index__") else (
             tf.TensorShape(one).as_list())
         state = tf.zeros(tf.stack([batch_size, *sizes]), dtype)
         if not v1.executing_eagerly():

@@ -113,6 +113,6 @@ def _spread(decide: Callable[[Any], Any], state: Any) -> Any:
 
 def _map_sizes(make: Callable[..., Any], size: Any) -> Any:
     def one(s: Any) -> Any:
-        return make([int(s)] if isinstance(s, int) else tf.TensorShape(s).as_list())
+        return make([int(s)] if hasattr(s, "__index__") else tf.TensorShape(s).as_list())
 
     return one(size) if isinstance(size, tf.TensorShape) else tf.nest.map_structure(one, size)

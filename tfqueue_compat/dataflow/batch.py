@@ -230,7 +230,7 @@ class BatchDataByShape(BatchData):
     """Batch datapoints that have the same shape.
 
     Datapoints wait, across passes too, until ``batch_size`` of their shape have come; some may
-    never be yielded.
+    never be yielded. So the length, that of BatchData, is about right.
 
     Args:
         ds: ``dp[idx]`` is an array.
@@ -252,10 +252,6 @@ class BatchDataByShape(BatchData):
         super().reset_state()
         self.holder = defaultdict(list)
         self._guard = DataFlowReentrantGuard()
-
-    def __len__(self) -> int:
-        """Return the number of batches if all datapoints had the same shape... at most."""
-        return known_length(self.ds, type(self).__name__)
 
     def __iter__(self) -> Iterator[Any]:
         """Yield a batch whenever one is full."""

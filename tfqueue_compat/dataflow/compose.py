@@ -28,7 +28,8 @@ class _Several(DataFlow):
             raise TypeError(say(name, expected="a list of dataflows",
                                 received=repr(df_lists) if isinstance(df_lists, Sequence)
                                 else type(df_lists).__name__, do="Pass [ds1, ds2]."))
-        self.df_lists = [as_dataflow(ds, name) for ds in df_lists]
+        once = {id(ds): as_dataflow(ds, name) for ds in df_lists}  # one that is listed twice
+        self.df_lists = [once[id(ds)] for ds in df_lists]
         forget_reset(self)
 
     def reset_state(self) -> None:
@@ -101,8 +102,9 @@ class RandomChooseData(_Several, RNGDataFlow):
         pairs = bool(df_lists) and all(isinstance(d, (tuple, list)) and len(d) == 2
                                        for d in df_lists)
         super().__init__([d[0] for d in df_lists] if pairs else df_lists)
-        self.probs = [float(d[1]) for d in df_lists] if pairs else None
-        if self.probs is not None and not np.isclose(sum(self.probs), 1):
+        n = len(self.df_lists)
+        self.probs = [float(d[1]) for d in df_lists] if pairs else [1 / n] * n
+        if not np.isclose(sum(self.probs), 1):
             raise ValueError(say("RandomChooseData", expected="probabilities that sum to 1",
                                  received=f"{self.probs}, the sum {sum(self.probs):g}",
                                  do="Divide each by the sum."))

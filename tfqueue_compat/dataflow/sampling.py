@@ -53,7 +53,7 @@ class LocallyShuffleData(ProxyDataFlow, RNGDataFlow):
 
     @cached_property
     def _source(self) -> Iterator[tuple[int, Any]]:
-        return enumerate(self._endless)
+        return enumerate(self._endless, 1)
 
     def reset_state(self) -> None:
         """Empty the buffer and start anew."""

@@ -36,6 +36,22 @@ def test_star_import_in_a_fresh_process():
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
+def test_star_import_where_no_optional_package_is():
+    code = ("import sys\n"
+            "for name in ('cv2', 'lmdb', 'zmq', 'h5py', 'msgpack', 'scipy', 'matplotlib',"
+            " 'psutil', 'tensorflow'):\n"
+            "    sys.modules[name] = None\n"
+            "from tfqueue_compat.dataflow import *\n"
+            "from tfqueue_compat.utils import *\n"
+            "from tfqueue_compat.dataflow.dataset import *\n"
+            "assert len(list(BatchData(Digits('test'), 100))) == 5\n"
+            "try:\n"
+            "    LMDBSerializer.save(FakeData([[1]]), 'x')\n"
+            "except ImportError as e:\n"
+            "    assert 'pip install lmdb' in str(e)\n")
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
 def test_common_is_the_same():
     from tfqueue_compat.dataflow import common
     assert common.BatchData is df.BatchData and set(common.__all__) <= set(df.__all__)

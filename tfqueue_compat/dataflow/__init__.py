@@ -7,7 +7,6 @@ A name is imported when it is first asked for. Nothing here needs TensorFlow.
 from __future__ import annotations
 
 import importlib
-import os
 from typing import Any
 
 from ..utils.errors import near
@@ -36,8 +35,7 @@ _HOMES = {
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 _MODULES = frozenset({*_HOMES, "caffe_datum", "common", "dataset", "dftools", "imgaug", "lmdb_file",
-                      "protocol", "transport",
-                      "workers"})
+                      "protocol", "transport", "workers"})
 
 __all__ = [
     "AugmentImageComponent", "AugmentImageComponents", "AugmentImageCoordinates", "BatchData",
@@ -56,28 +54,14 @@ __all__ = [
     "send_dataflow_zmq",
 ]
 
-# Until every room is there: a star import takes what exists.
-_HERE = {p.removesuffix(".py") for p in os.listdir(os.path.dirname(__file__))}
-__all__ = [n for n in __all__ if _HOME.get(n, n) in _HERE]
-
-
-def _module(name: str) -> Any:
-    full = f"{__name__}.{name}"
-    try:
-        return importlib.import_module(full)
-    except ModuleNotFoundError as e:
-        if e.name != full:
-            raise
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from e
-
 
 def __getattr__(name: str) -> Any:
     if name in _HOME:
-        value = getattr(_module(_HOME[name]), name)
+        value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
         globals()[name] = value
         return value
     if name in _MODULES:
-        return _module(name)
+        return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}."
                          f"{near(name, [*_HOME, *_MODULES])}")
 

@@ -7,30 +7,16 @@ from typing import Any
 
 import tensorflow as tf
 
-from ..compat.internals import OwnedIterator, asking_keras
+from ..compat.internals import asking_keras
 from .graph import keep_with
+from .iterator import SourceIterator
 from .pipeline import build, element_signature
 from .source import Source
 from .stream import Mode
 
-__all__ = ["SourceDataset", "SourceIterator"]
+__all__ = ["SourceDataset"]
 
 v1 = tf.compat.v1
-
-
-class SourceIterator(OwnedIterator):  # type: ignore[misc]
-    """An eager iterator that tells the meter what reached the user."""
-
-    def __init__(self, dataset: Any, source: Source, group: int) -> None:
-        super().__init__(dataset)
-        self._source = source
-        self._count = group or 1
-
-    def __next__(self) -> Any:
-        element = super().__next__()
-        if tf.executing_eagerly():
-            self._source.meter.delivered(self._count)
-        return element
 
 
 class SourceDataset(tf.data.Dataset):
@@ -107,7 +93,9 @@ class SourceDataset(tf.data.Dataset):
 
     def __iter__(self) -> Any:
         if tf.executing_eagerly():
-            return SourceIterator(self._dataset(), self._source, self._mode.group)
+            mode = self._current_mode()
+            return SourceIterator(self._dataset(), signature=element_signature(self._source, mode),
+                                  source=self._source, count=mode.group or 1)
         return super().__iter__()
 
     def __len__(self) -> int:

@@ -216,6 +216,8 @@ class Signature:
 
     def pack(self, leaves: Sequence[Any]) -> Any:
         """Nest flat ``leaves`` as datapoints are nested."""
+        if self._flat:
+            return self.node.rebuild(list(leaves))
         return _pack(self.node, list(leaves))
 
     def flatten(self, datapoint: Any) -> Sequence[Any]:

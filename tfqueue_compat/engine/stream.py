@@ -30,6 +30,11 @@ from .signature import Signature
 
 __all__ = ["Mode", "Stream"]
 
+# A crossing costs some 0.2 ms: a producer that gives datapoints more often than that gives
+# several at once, if it is let.
+_PAUSE = 0.0003  # seconds
+_PAUSES = 6
+
 
 @dataclass(frozen=True)
 class Mode:
@@ -159,8 +164,21 @@ class Stream:
         self._changed.notify_all()  # a producer that waits for more room must not
         start = time.perf_counter()
         self._changed.wait_for(self._ready, timeout)
+        if time.perf_counter() - start < _PAUSE:
+            self._linger()
         self._hungry = False
         self._meter.consumer_wait += time.perf_counter() - start
+
+    def _linger(self) -> None:
+        """Let a quick producer fill more of the chunk; one that pauses is not waited for."""
+        for _ in range(_PAUSES):
+            before = self._put
+            if before - self._taken >= self._cadence.rows or self._ended or self._closed:
+                return
+            self._hungry = False
+            self._changed.wait(_PAUSE)
+            if self._put == before:
+                return
 
     def _next_arrays(self) -> list[np.ndarray]:
         if self._closed:

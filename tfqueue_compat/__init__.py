@@ -32,11 +32,11 @@ __all__ = [
     "PrefetchData", "PrefetchDataZMQ", "PrintData", "ProxyDataFlow", "QueueInput",
     "RNGDataFlow", "RandomChooseData", "RandomMixData", "RemoteDataZMQ", "RepeatedData",
     "RepeatedDataPoint", "SVMLightData", "SelectComponent", "StagingInput", "TFDatasetInput",
-    "TFRecordSerializer", "TensorInput", "TestDataSpeed", "ZMQInput", "__version__",
-    "change_env", "change_gpu", "cli", "compat", "dataflow", "dataset", "engine",
-    "execute_only_once", "fix_rng_seed", "get_nr_gpu", "get_rng", "get_tqdm",
-    "humanize_time_delta", "imgaug", "input_source", "install", "libinfo", "logger", "plots",
-    "remap_input_source", "send_dataflow_zmq", "tfv1", "uninstall", "utils",
+    "TFRecordSerializer", "TensorInput", "TestDataSpeed", "ZMQInput", "change_env",
+    "change_gpu", "cli", "compat", "dataflow", "dataset", "engine", "execute_only_once",
+    "fix_rng_seed", "get_nr_gpu", "get_rng", "get_tqdm", "humanize_time_delta", "imgaug",
+    "input_source", "install", "libinfo", "logger", "plots", "remap_input_source",
+    "send_dataflow_zmq", "tfv1", "uninstall", "utils",
 ]
 
 #: Modules that are attributes of the root, and where they live.

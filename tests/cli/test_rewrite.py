@@ -135,8 +135,9 @@ def test_numpys_aliases_only_where_np_is_numpy() -> None:
 
 def test_static_dimensions_are_ints_today() -> None:
     source = "a = x.get_shape()[1].value\nb = x.shape[-1] . value\nc = x.value, x[0].value\n"
-    assert rewrite(source).text == "a = x.get_shape()[1]\nb = x.shape[-1]\n" \
-        "c = x.value, x[0].value\n"
+    new = rewrite(source).text
+    assert new == ("a = x.get_shape().as_list()[1]\nb = x.shape.as_list()[-1]\n"
+                   "c = x.value, x[0].value\n")
 
 
 def test_each_kind_can_be_left_alone() -> None:

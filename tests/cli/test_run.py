@@ -38,18 +38,21 @@ ABOUT = """
 
 @pytest.mark.parametrize("args", [
     ["about.py"], ["sub/about.py", "--help", "-h", "--", "-m", "a b"], ["./about.py", "-c"],
-    ["-m", "about", "-v", "--also", "x"], ["-m", "sub.about"], ["sub", "x"], ["-m", "sub"]])
+    ["-m", "about", "-v", "--also", "x", "--", "-c"], ["-m", "sub.about"], ["sub", "x"],
+    ["-m", "sub"], ["link.py"]])
 def test_a_script_sees_what_python_shows_it(
         args: list[str], launch: Launch, python: Launch, tmp_path: Path) -> None:
     for name in ("about.py", "sub/about.py", "sub/__main__.py"):
         write(tmp_path, name, ABOUT)
     write(tmp_path, "sub/__init__.py", "")
+    (tmp_path / "link.py").symlink_to(tmp_path / "sub" / "about.py")
     assert output(launch(*args)) == output(python(*args))
 
 
 def test_code_from_the_command_line(launch: Launch, python: Launch) -> None:
     code = "import sys; print(sys.argv, __name__, sys.path[0], __spec__)"
-    assert output(launch("-c", code, "-x", "y")) == output(python("-c", code, "-x", "y"))
+    for args in ([], ["-x", "y"], ["--", "-h"], ["", "--also", "-m"]):
+        assert output(launch("-c", code, *args)) == output(python("-c", code, *args))
     assert output(launch("-c", "import tensorpack; print(tensorpack.__name__)")) \
         == ["tfqueue_compat"]
 
@@ -155,27 +158,26 @@ def test_only_the_users_files_see_it(launch: Launch, tmp_path: Path) -> None:
     installed = tmp_path / "env" / "site-packages"
     other = tmp_path / "other"
     write(installed, "tensorpack/__init__.py", "REAL = True\n")
-    write(installed, "tensorflow/__init__.py", "REAL = True\n")
-    write(installed, "library.py", "import tensorpack, tensorflow\nimport numpy as np\n")
-    write(other, "shared.py", "import tensorpack\n")
-    write(tmp_path, "project/main.py", """
-        import sys
-        import library, tensorpack
-        assert library.tensorpack.REAL and library.tensorflow is None
-        assert tensorpack.__name__ == 'tfqueue_compat'
-        sys.path.append(sys.argv[1])
-        import shared
-        assert shared.tensorpack is tensorpack     # the script added that folder itself
-        print('ok')
-        """.replace("library.tensorflow is None", "library.tensorflow.REAL"))
-    folder = tmp_path / "project"
-    # TensorFlow here is a stand-in: `run` asks it for nothing but graph mode.
+    # TensorFlow is a stand-in: `run` asks it for nothing but graph mode.
     write(installed, "tensorflow/__init__.py", """
         class compat:
             class v1:
                 disable_eager_execution = staticmethod(lambda: None)
         REAL = True
         """)
+    write(installed, "library.py", "import tensorpack, tensorflow\nimport numpy as np\n")
+    write(other, "shared.py", "import tensorpack\n")
+    write(tmp_path, "project/main.py", """
+        import sys
+        import library, tensorpack
+        assert library.tensorpack.REAL and library.tensorflow.REAL
+        assert tensorpack.__name__ == 'tfqueue_compat'
+        sys.path.append(sys.argv[1])
+        import shared
+        assert shared.tensorpack is tensorpack     # the script added that folder itself
+        print('ok')
+        """)
+    folder = tmp_path / "project"
     assert output(launch("main.py", str(other), path=(installed,), cwd=folder)) == ["ok"]
     write(tmp_path, "project/main.py", "import shared\nprint(shared.tensorpack.__name__)\n")
     plain = launch("main.py", path=(installed, other), cwd=folder)
@@ -280,13 +282,32 @@ def test_tf1_at_top_level_and_in_threads(launch: Launch, tmp_path: Path) -> None
     assert output(launch("main.py")) == ["[[3.0, 3.0, 3.0]]", "9.0"]
 
 
+def test_a_linked_script_finds_its_own_files(launch: Launch, tmp_path: Path) -> None:
+    write(tmp_path, "code/mine.py", "import tensorpack\n")
+    script = write(tmp_path, "code/main.py", "import mine\nprint(mine.tensorpack.__name__)\n")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "train").symlink_to(script)
+    assert output(launch("train", cwd=tmp_path / "bin")) == ["tfqueue_compat"]
+
+
+def test_a_module_whose_package_fails_shows_why(launch: Launch, tmp_path: Path) -> None:
+    write(tmp_path, "pkg/__init__.py", "1 / 0\n")
+    write(tmp_path, "pkg/main.py", "")
+    done = launch("-m", "pkg.main")
+    frames = [line for line in done.stderr.splitlines() if line.startswith("  File")]
+    assert done.returncode == 1 and "ZeroDivisionError" in done.stderr
+    assert len(frames) == 1 and "pkg/__init__.py" in frames[0]
+
+
 def test_an_import_of_a_room_that_is_missing_says_so(launch: Launch) -> None:
     done = launch("-c", "import tensorpack.no_such_room.at_all")
     assert done.returncode == 1 and "is not there (yet): no_such_room" in done.stderr
 
 
 def test_nothing_to_run(launch: Launch) -> None:
-    assert launch().returncode == 2
+    for args in ([], ["--also"], ["--also", "x"], ["-m"], ["-c"], ["--no-such-option", "x"]):
+        done = launch(*args)
+        assert done.returncode == 2 and "usage: " in done.stderr, args
     missing = launch("no/such.py")
     assert missing.returncode == 2 and "No such file" in missing.stderr
     assert "Traceback" not in missing.stderr

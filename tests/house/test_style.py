@@ -28,7 +28,9 @@ def module_of(path: Path) -> str:
 
 def all_of(tree: ast.Module) -> list[str] | None:
     for node in tree.body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and ast.unparse(target) == "__all__":
+            assert node.value is not None
             names = ast.literal_eval(node.value)  # raises where it is not literal
             assert isinstance(names, list) and all(isinstance(n, str) for n in names)
             return names

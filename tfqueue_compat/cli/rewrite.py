@@ -189,10 +189,8 @@ class _Rewriter(ast.NodeVisitor):
             self.read |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        if node.attr == "value" and _is_dimension(node.value) and self.options.tensorflow:
-            start, end = self.edits.span(node.value)[1], self.edits.span(node)[1]
-            self._changed(node.lineno, self.edits.source[start:end], "")
-            self.edits.replace(start, end, "")
+        if node.attr == "value" and self.options.tensorflow and _is_dimension(node.value):
+            self._dimension(node, node.value)
         elif isinstance(node.ctx, ast.Load) and isinstance(node.value, ast.Name):
             owner = node.value.id
             if owner in self.numpy:
@@ -201,6 +199,13 @@ class _Rewriter(ast.NodeVisitor):
                     and owner not in self.bound:
                 self._rename(node, f"abc.{node.attr}")
         self.generic_visit(node)
+
+    def _dimension(self, node: ast.Attribute, item: ast.Subscript) -> None:
+        """``shape[i].value`` to ``shape.as_list()[i]``, an int or None with either TensorFlow."""
+        shape, end = self.edits.span(item.value)[1], self.edits.span(item)[1]
+        self.edits.replace(shape, shape, ".as_list()")
+        self.edits.replace(end, self.edits.span(node)[1], "")
+        self._changed(node.lineno, "[...].value", ".as_list()[...]")
 
     def _numpy_name(self, node: ast.Attribute) -> None:
         if not self.options.numpy:
@@ -297,8 +302,8 @@ def _last_name(func: ast.expr) -> str:
     return func.id if isinstance(func, ast.Name) else ""
 
 
-def _is_dimension(node: ast.expr) -> bool:
-    """Say whether this is ``x.shape[i]`` or ``x.get_shape()[i]``, an int or None since TF 2."""
+def _is_dimension(node: ast.expr) -> TypeGuard[ast.Subscript]:
+    """Say whether this is ``x.shape[i]`` or ``x.get_shape()[i]``."""
     if not isinstance(node, ast.Subscript):
         return False
     owner = node.value.func if isinstance(node.value, ast.Call) else node.value

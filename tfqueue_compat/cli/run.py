@@ -25,33 +25,42 @@ from .userfiles import UserFiles, UserLoader, compile_user, hook
 __all__ = ["graph_mode_on_import", "main", "register", "run_script"]
 
 
+_ABOUT = """Run a legacy script: its own files see tensorpack as tfqueue_compat, and TensorFlow as
+TF 1 was. Nothing on disk is changed.
+
+  SCRIPT      path of the script, or of a folder with a __main__.py
+  -m MODULE   run a module, as python -m does
+  -c CODE     run a text, as python -c does
+  --also DIR  files below DIR are the script's own, too; may be repeated
+  ARGS        whatever follows is the script's"""
+
+
 def register(subparsers: Any) -> None:
     """Add the verb ``run`` to the command line."""
     parser = subparsers.add_parser(
-        "run", help="run a legacy script unchanged",
+        "run", help="run a legacy script unchanged", description=_ABOUT, add_help=False,
         usage="%(prog)s [--also DIR] (SCRIPT | -m MODULE | -c CODE) [ARGS ...]",
-        description="Run a legacy script: its own files see tensorpack as tfqueue_compat, and "
-                    "TensorFlow as TF 1 was. Nothing on disk is changed.")
-    parser.add_argument("--also", metavar="DIR", action="append", default=[],
-                        help="files below DIR are the script's own, too; may be repeated")
-    parser.add_argument("-m", dest="module", nargs=argparse.REMAINDER, metavar="MODULE",
-                        help="run a module, as python -m does")
-    parser.add_argument("-c", dest="code", nargs=argparse.REMAINDER, metavar="CODE",
-                        help="run a text, as python -c does")
-    parser.add_argument("script", nargs=argparse.REMAINDER, metavar="SCRIPT",
-                        help="path of the script, then its arguments")
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        prefix_chars="\0")  # options after the script are the script's: none is argparse's
+    parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     parser.set_defaults(func=main, parser=parser)
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run what the parsed ``args`` name; return the exit status."""
-    if args.module:
-        return _run_module(args.module, args.also)
-    if args.code:
-        return _run_code(args.code, args.also)
-    if args.script:
-        return run_script(args.script, args.also)
-    args.parser.error("Expected a script, -m MODULE or -c CODE. Received nothing to run.")
+    """Run what the words of the command line name; return the exit status."""
+    words, also = list(args.words), []
+    while words[:1] == ["--also"] and len(words) > 1:
+        also.append(words[1])
+        del words[:2]
+    first = words[0] if words else ""
+    if first in ("-h", "--help"):
+        args.parser.print_help()
+        return 0
+    if first in ("-m", "-c") and len(words) > 1:
+        return (_run_module if first == "-m" else _run_code)(words[1:], also)
+    if first and not first.startswith("-"):
+        return run_script(words, also)
+    args.parser.error(f"Expected a script, -m MODULE or -c CODE. Received {first or 'nothing'}.")
     return 2
 
 
@@ -70,7 +79,7 @@ def run_script(argv: Sequence[str], also: Sequence[str] = ()) -> int:
         return 2
     folder = os.path.dirname(path)
     sys.path[0] = folder if is_folder else os.path.dirname(os.path.realpath(path))
-    files = _start(argv, [folder, *also])
+    files = _start(argv, [folder, sys.path[0], *also])
     loader = UserLoader("__main__", path)
     spec = ModuleSpec("__main__", loader, origin=path) if is_folder else None
     module = _new_main(path, loader, spec)
@@ -82,9 +91,11 @@ def _run_module(argv: Sequence[str], also: Sequence[str]) -> int:
     _start(["-m", *argv[1:]], also)
     try:
         spec = _find(argv[0])
-    except ImportError as e:
+    except ModuleNotFoundError as e:
         print(f"tfqueue_compat run: {e}", file=sys.stderr)
         return 1
+    except BaseException as e:  # a package above it failed on import
+        return _report(e)
     loader: Any = spec.loader
     sys.argv[0] = spec.origin or argv[0]
     return _execute(lambda: loader.get_code(spec.name), _new_main(spec.origin, loader, spec))
@@ -102,7 +113,7 @@ def _find(name: str) -> ModuleSpec:
     if spec is not None and spec.submodule_search_locations is not None:
         spec = importlib.util.find_spec(f"{name}.__main__")
     if spec is None or not hasattr(spec.loader, "get_code"):
-        raise ImportError(f"No module named {name}, or it can't be run", name=name)
+        raise ModuleNotFoundError(f"No module named {name}, or it can't be run", name=name)
     return spec
 
 
@@ -135,16 +146,21 @@ def _execute(get_code: Any, module: ModuleType) -> int:
     try:
         code: CodeType = get_code()
         exec(code, module.__dict__)
-    except SystemExit:
-        raise
     except BaseException as e:
-        e.__traceback__ = _without_ours(e.__traceback__)
-        sys.excepthook(type(e), e, e.__traceback__)
-        advice = hint(e)
-        if advice:
-            print(advice, file=sys.stderr)
-        return 130 if isinstance(e, KeyboardInterrupt) else 1
+        return _report(e)
     return 0
+
+
+def _report(error: BaseException) -> int:
+    """Show the script's error as Python would, with advice below; return the exit status."""
+    if isinstance(error, SystemExit):
+        raise error
+    error.__traceback__ = _without_ours(error.__traceback__)
+    sys.excepthook(type(error), error, error.__traceback__)
+    advice = hint(error)
+    if advice:
+        print(advice, file=sys.stderr)
+    return 130 if isinstance(error, KeyboardInterrupt) else 1
 
 
 def _without_ours(tb: TracebackType | None) -> TracebackType | None:

@@ -62,7 +62,7 @@ class Layout(NamedTuple):
     @property
     def stackable(self) -> bool:
         """Whether every leaf has a column."""
-        return all(leaf.dtype is not None for leaf in self.leaves)
+        return all(leaf.kind not in ("fixed", "object") for leaf in self.leaves)
 
     @property
     def flat(self) -> type | None:

@@ -26,7 +26,6 @@ _OUT_OF_BAND = 1 << 9  # bytes; smaller buffers stay inside of the pickle
 PICKLES_BYTES = 1 << 18
 CURSOR_BYTES = 1 << 15
 NOTHING = object()
-_STRIDE = 16  # datapoints between two looks at whether the receiver waits
 
 
 def align(n: int) -> int:
@@ -94,15 +93,12 @@ class Rows:
         Returns:
             How many came, and the last of them if it did not fit, else NOTHING.
         """
-        append, container, came, clock = self._rows.append, self._container, 0, time.monotonic
-        while came < self.capacity:
-            before = came
-            for dp in islice(datapoints, _STRIDE):
-                came += 1
-                if type(dp) is not container:
-                    return came, dp
-                append(tuple(dp))
-            if came - before < _STRIDE or (words[HUNGRY] and clock() >= not_before):
+        append, container, clock, came = self._rows.append, self._container, time.monotonic, 0
+        for came, dp in enumerate(islice(datapoints, self.capacity), 1):
+            if type(dp) is not container:
+                return came, dp
+            append(tuple(dp))
+            if words[HUNGRY] and clock() >= not_before:
                 break
         return came, NOTHING
 
@@ -126,7 +122,7 @@ class Rows:
         try:
             parts = list(zip(*rows, strict=True))
         except ValueError:
-            parts = []
+            parts = [()]
         if len(parts) != len(leaves) or any(
                 set(map(type, part)) != {leaf.type} for part, leaf in zip(parts, leaves)):
             raise Mixed([self._container(row) for row in rows])
@@ -177,11 +173,7 @@ class Columns:
         return self.n >= self.capacity
 
     def put(self, dp: Any) -> bool:
-        """Take in a datapoint; return False where its layout is another.
-
-        Raises:
-            BufferError: a cursor cannot take this array; the chunk can take no more.
-        """
+        """Take in a datapoint; return False where its layout is another."""
         return self.fill((dp,), None)[1] is NOTHING
 
     def fill(self, datapoints: Iterable[Any], words: Any,
@@ -212,7 +204,7 @@ class Columns:
                     return n - start + 1, dp
                 try:
                     write(x)
-                except BufferError:  # not contiguous, or of a type that buffers don't know
+                except (BufferError, ValueError):  # not contiguous, or of a strange type
                     self.capacity, self.suits_cursors = n, False
                     return n - start + 1, dp
             for j, append in appends:
@@ -258,7 +250,7 @@ def _fill_lists(layout: Layout, block: np.ndarray, capacity: int, n: int,
                     held, leaf.dtype)
                 continue
         except OverflowError:  # an int of more than 64 bits
-            leaves[j] = leaf._replace(kind="fixed", dtype=None)
+            leaves[j] = leaf._replace(kind="fixed")  # its column stays, unused
             layout = layout._replace(leaves=tuple(leaves))
         rest[j] = list(held)
     return layout, rest

@@ -65,6 +65,7 @@ class Sender:
         self._sent = 0     # tasks sent
         self._credits = 0  # tasks taken, where there is no shared memory to read it from
         self._sent_at = 0.0
+        self._streaming = 0  # 1 while a chunk is filled without locks
         self._budget = 0
         self._raise_budget(MIN_BUDGET)
 
@@ -106,8 +107,11 @@ class Sender:
 
         The other thread may send the chunk meanwhile.
         """
-        self._words[PENDING] = 1
-        came, left_over = held.fill(iterator, self._words, self._sent_at + HOLD)
+        self._words[PENDING] = self._streaming = 1
+        try:
+            came, left_over = held.fill(iterator, self._words, self._sent_at + HOLD)
+        finally:
+            self._streaming = 0
         with self._lock:
             if isinstance(held, Rows) and held is not self._open:  # they were found to differ
                 for row in held.take():
@@ -191,7 +195,7 @@ class Sender:
         self._extent = None
         self._sent += n + len(message[1 if message[0] == "pickles" else 2])
         self._sent_at = time.monotonic()
-        self._words[PENDING] = 0
+        self._words[PENDING] = self._streaming
         if self._arena is not None:
             self._words[HUNGRY] = 0  # before sending: it may be hungry again right after
         self._send(message, block)

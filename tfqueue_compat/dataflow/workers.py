@@ -9,8 +9,9 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from multiprocessing import util
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -28,7 +29,7 @@ __all__ = ["Chunk", "Finished", "ProducerPool", "WorkerDied", "WorkerPool"]
 
 LOOK = 0.5      # seconds between two looks whether a worker lives
 STOP = 0.5      # seconds that a worker has to end by itself
-_start_lock = threading.Lock()  # so that no worker inherits the pipes of one being started
+_start_locks: dict[int, threading.Lock] = {}  # one for each process: a fork copies held locks
 
 
 class Finished(Exception):
@@ -67,20 +68,22 @@ class _Worker:
         self.pid = process.pid
         self.lock = threading.Lock()
         self.wake_r, self.wake_w = pipe()
-        self.over: BaseException | None = None
+        # Makes what take() raises, when it is over. Made anew each time, as a raised exception
+        # refers to the frames that it went through, and so to the pool.
+        self.over: Callable[[], BaseException] | None = None
+        self.finished = False
         self.looked = 0.0
 
     def receive(self, owner: str, number: int) -> Chunk | None:
         """Return what has arrived; raise what ended the worker."""
         if self.over is not None:
-            raise self.over
+            raise self.over()
         now = time.monotonic()
         code = None
         if now - self.looked > LOOK:
             self.looked, code = now, self.process.exitcode
             if code:
-                self.over = self._obituary(owner, number, code)
-                raise self.over
+                raise self._ended(owner, number)
         try:
             got = self.receiver.receive()
         except EOFError:
@@ -88,17 +91,25 @@ class _Worker:
         if got is None and code == 0:  # someone else keeps the pipe open
             raise self._ended(owner, number)
         if isinstance(got, Signal):
-            self.over = Finished(f"{owner}: worker {number} has finished") if got.name == END \
-                else unpack_error(got.value)
-            raise self.over
+            self.finished = got.name == END
+            self.over = partial(Finished, f"{owner}: worker {number} has finished") \
+                if self.finished else partial(unpack_error, got.value)
+            raise self.over()
         return got
 
-    def _ended(self, owner: str, number: int) -> WorkerDied:
-        self.process.join(1.0)
-        self.over = found = self._obituary(owner, number, self.process.exitcode)
-        return found
+    def stopped(self, owner: str) -> None:
+        """Close its pipes; nothing can be taken any more."""
+        if self.over is None:
+            self.finished, self.over = True, partial(Finished, f"{owner}: stopped")
+        for end in (*self.ends, self.wake_r, self.wake_w):
+            end.close()
 
-    def _obituary(self, owner: str, number: int, code: int | None) -> WorkerDied:
+    def _ended(self, owner: str, number: int) -> BaseException:
+        self.process.join(1.0)
+        self.over = partial(WorkerDied, self._obituary(owner, number, self.process.exitcode))
+        return self.over()
+
+    def _obituary(self, owner: str, number: int, code: int | None) -> str:
         how, do = f"exit status {code}", "Look for os._exit or a crash in its log."
         if code is None:
             how = "closed pipes"
@@ -116,8 +127,8 @@ class _Worker:
         elif code == 1:
             do = ("Look at its output; under the start method 'spawn' the main script needs "
                   "if __name__ == '__main__'.")
-        return WorkerDied(say(f"{owner}, worker {number}", expected=f"pid {self.pid} to go on",
-                              received=how, do=do))
+        return say(f"{owner}, worker {number}", expected=f"pid {self.pid} to go on",
+                   received=how, do=do)
 
 
 class _Crew:
@@ -150,9 +161,9 @@ class _Crew:
         with self.any_lock:
             for w in self.workers:
                 with w.lock:
-                    w.over = w.over or Finished(f"{self.owner}: stopped")
-                    for end in w.ends:
-                        end.close()
+                    w.stopped(self.owner)
+            self.wake_r.close()
+            self.wake_w.close()
         self._reap()
 
     def _reap(self) -> None:
@@ -164,6 +175,8 @@ class _Crew:
                 w.process.kill()
         for w in self.workers:
             w.process.join(5.0)
+            if w.process.exitcode is not None:
+                w.process.close()
 
 
 class WorkerPool:
@@ -221,7 +234,8 @@ class WorkerPool:
                 return
             crew = _Crew(self._owner)
             try:
-                with _start_lock, _calm_start():
+                # one at a time, so that no worker inherits the pipes of one being started
+                with _start_locks.setdefault(os.getpid(), threading.Lock()), _calm_start():
                     for i, seed in enumerate(plan_seeds(len(self._jobs), self._seeds)):
                         crew.workers.append(self._hire(crew, i, seed))
             except BaseException:
@@ -284,6 +298,8 @@ class WorkerPool:
         patience = PATIENCE
         with w.lock:
             while True:
+                if crew.stopped:
+                    raise Finished(f"{self._owner}: stopped")
                 got = w.receive(self._owner, worker)
                 left = end - time.monotonic()
                 if got is not None or left <= 0:
@@ -312,6 +328,8 @@ class WorkerPool:
         patience = PATIENCE
         with crew.any_lock:
             while True:
+                if crew.stopped:
+                    raise Finished(f"{self._owner}: stopped")
                 got = self._sweep(crew)
                 left = end - time.monotonic()
                 if got is not None or left <= 0:
@@ -331,20 +349,19 @@ class WorkerPool:
 
     def _sweep(self, crew: _Crew) -> tuple[int, Chunk] | None:
         """Return what the next worker in turn has, or None."""
-        n, over = len(crew.workers), None
+        n = len(crew.workers)
         for k in range(n):
             i = (self._turn + k) % n
             try:
                 with crew.workers[i].lock:
                     got = crew.workers[i].receive(self._owner, i)
-            except Finished as e:
-                over = e
+            except Finished:
                 continue
             if got is not None:
                 self._turn = i + 1
                 return i, got
-        if over is not None and all(isinstance(w.over, Finished) for w in crew.workers):
-            raise over
+        if all(w.finished for w in crew.workers):
+            raise Finished(f"{self._owner}: all workers have finished")
         return None
 
     def stop(self) -> None:

@@ -8,12 +8,14 @@ from typing import Any
 
 import tensorflow as tf
 
+from ..dataflow.base import DataFlow
 from ..engine.dataset import SourceDataset
 from ..engine.graph import GraphIterator, keep_with
 from ..engine.meter import Meter
 from ..engine.signature import Signature
 from ..engine.source import Source
 from ..engine.stream import Mode, Stream
+from ..engine.workers import WorkerSource
 from ..utils.errors import say
 from .input_source_base import InputSource
 from .user_queue import QueueSettings, settings_of
@@ -50,6 +52,9 @@ class QueueInput(FeedfreeInput, SourceDataset):
         queue: None, or a ``tf.queue.FIFOQueue`` or ``RandomShuffleQueue``, whose capacity, dtypes,
             shapes and ``min_after_dequeue`` are taken over; the queue itself is not used.
         size: how many datapoints wait in the queue at most (default 50).
+        workers: processes that run the dataflow beside each other, each with other random numbers;
+            a pass is ``len(ds)`` datapoints of all of them. 0: a thread of this process. A list
+            of DataFlows as ``ds`` gives each a worker, and a pass is one pass over each.
         signature: ``tf.TensorSpec`` nested as the datapoints are. By default it is read off the
             first datapoint, which is not lost; its batch dimension is left open.
 
@@ -61,12 +66,13 @@ class QueueInput(FeedfreeInput, SourceDataset):
         [0, 1, 2, 3]
     """
 
-    def __init__(self, ds: Any, queue: Any = None, *, size: int | None = None,
+    def __init__(self, ds: Any, queue: Any = None, *, size: int | None = None, workers: int = 0,
                  signature: Any = None) -> None:
         settings = settings_of(queue) if queue is not None else QueueSettings()
         capacity = _capacity(size, settings)
         given = signature if signature is not None else settings.signature
-        source = Source(ds, capacity, None if given is None else Signature.from_specs(given))
+        source = _source(ds, workers, capacity,
+                         None if given is None else Signature.from_specs(given))
         SourceDataset.__init__(self, source, self._first_mode())
         self._settings = settings
         self._eager: Any = None
@@ -190,14 +196,16 @@ class BatchQueueInput(QueueInput):
         batch_size: datapoints in a batch. A last, smaller batch is dropped.
         queue: as for QueueInput; its dtypes and shapes are those of a single datapoint.
         size: how many datapoints wait at most; by default 3000, as tensorpack had it.
+        workers: as for QueueInput.
         signature: of a single datapoint. That given to ``setup`` is that of a batch.
     """
 
     def __init__(self, ds: Any, batch_size: int, queue: Any = None, *, size: int | None = None,
-                 signature: Any = None) -> None:
-        self.batch_size = _batch_size(batch_size)
-        super().__init__(ds, queue, size=size or (None if queue is not None else 3000),
-                         signature=signature)
+                 workers: int = 0, signature: Any = None) -> None:
+        self.batch_size = _whole("BatchQueueInput", "batch_size", batch_size, 1)
+        if size is None and queue is None:
+            size = 3000
+        super().__init__(ds, queue, size=size, workers=workers, signature=signature)
 
     def _first_mode(self) -> Mode:
         return Mode(group=self.batch_size, drop_remainder=True)
@@ -217,23 +225,34 @@ def _listed(element: Any) -> Any:
     return list(element) if type(element) is tuple else element
 
 
+def _source(ds: Any, workers: int, capacity: int, signature: Signature | None) -> Source:
+    several = isinstance(ds, (list, tuple)) and bool(ds) and all(_is_dataflow(d) for d in ds)
+    count = _whole("QueueInput", "workers", workers, 0)
+    if several:
+        if count not in (0, len(ds)):
+            raise ValueError(say("QueueInput", expected=f"workers={len(ds)}, one a dataflow, or 0",
+                                 received=count, do="Leave workers out."))
+        return WorkerSource(ds, capacity, shared=False, signature=signature)
+    if count:
+        return WorkerSource([ds] * count, capacity, shared=True, signature=signature)
+    return Source(ds, capacity, signature)
+
+
+def _is_dataflow(obj: Any) -> bool:
+    return isinstance(obj, DataFlow) or (hasattr(obj, "reset_state") and hasattr(obj, "__iter__"))
+
+
 def _capacity(size: int | None, settings: QueueSettings) -> int:
-    capacity = size if size is not None else settings.capacity
-    if not isinstance(capacity, int) or isinstance(capacity, bool) or capacity < 1:
-        raise ValueError(say("QueueInput", expected="size: an int of at least 1",
-                             received=repr(size), do="Say how many datapoints may wait."))
-    return capacity
+    return _whole("QueueInput", "size", settings.capacity if size is None else size, 1)
 
 
-def _batch_size(batch_size: Any) -> int:
+def _whole(who: str, name: str, value: Any, least: int) -> int:
     try:
-        number = int(batch_size)
-        valid = number == batch_size and number >= 1 and not isinstance(batch_size, bool)
+        number = int(value)
+        valid = number == value and number >= least and not isinstance(value, bool)
     except (TypeError, ValueError):
         valid = False
     if not valid:
-        raise ValueError(say("BatchQueueInput", expected="batch_size: an int of at least 1",
-                             received=repr(batch_size), do="Say how many datapoints make a batch."))
+        raise ValueError(say(who, expected=f"{name}: an int of at least {least}",
+                             received=repr(value), do="Pass a whole number."))
     return number
-
-

@@ -35,6 +35,7 @@ def test_deprecated(capsys):
     assert [f(k) for k in range(4)] == [0, 1, 2, 3]
     out = capsys.readouterr().out
     assert out.count("deprecated. Use g. It ends on 2030-01-01.") == 2
+    assert "test_small.py" in out  # where it was called
     with pytest.raises(ValueError):
         develop.log_deprecated()
 

@@ -40,6 +40,8 @@ def _stack_scalars(values: Sequence[Any], name: str) -> np.ndarray:
     """Stack Python's scalars; the first one's type decides."""
     kind = type(values[0])
     if isinstance(values[0], bytes):  # an 'S' array would cut trailing zero bytes off
+        if not all(isinstance(v, bytes) for v in values):
+            raise _mixed(values, name)
         out = np.empty(len(values), object)
         out[:] = values
         return out
@@ -54,18 +56,24 @@ def _stack_scalars(values: Sequence[Any], name: str) -> np.ndarray:
                                 do="Yield np.int64(x).")) from e
 
 
+# What may stand beside a first value that becomes this dtype, without loss.
+_BESIDE: dict[Any, tuple[type, ...]] = {
+    np.bool_: (bool, np.bool_), np.int32: (int, np.integer, np.bool_), np.str_: (str,),
+    np.float32: (float, int, np.integer, np.floating, np.bool_)}
+
+
 def _check_mixed(values: Sequence[Any], dtype: Any, name: str) -> None:
     if any(np.ndim(v) for v in values):
         raise _odd_shapes(values, name)
+    if not all(isinstance(v, _BESIDE[dtype]) for v in values):
+        raise _mixed(values, name)
+
+
+def _mixed(values: Sequence[Any], name: str) -> TypeError:
     kinds = sorted({type(v).__name__ for v in values})
-    numbers = dtype in (np.int32, np.float32, np.bool_)
-    if not all(isinstance(v, (int, float, np.number, np.bool_)) == numbers for v in values) or (
-            dtype != np.float32 and any(isinstance(v, (float, np.floating)) for v in values)) or (
-            dtype == np.bool_ and not all(isinstance(v, (bool, np.bool_)) for v in values)):
-        raise TypeError(say(f"BatchData, {name}", expected=f"{type(values[0]).__name__} in all "
-                            "datapoints of a batch, as in its first",
-                            received=" and ".join(kinds),
-                            do="Yield one type, e.g. float(x) or np.float32(x)."))
+    return TypeError(say(f"BatchData, {name}", expected=f"{type(values[0]).__name__} in all "
+                         "datapoints of a batch, as in its first", received=" and ".join(kinds),
+                         do="Yield one type, e.g. float(x) or np.float32(x)."))
 
 
 def _stack_arrays(values: Sequence[Any], name: str) -> np.ndarray:
@@ -113,7 +121,7 @@ def _check_cast(have: np.dtype[Any], want: np.dtype[Any], name: str) -> None:
 
 def _stack(values: Sequence[Any], name: str) -> np.ndarray:
     first = values[0]
-    if isinstance(first, np.generic) or isinstance(first, np.ndarray):
+    if isinstance(first, (np.ndarray, np.generic)):
         return _stack_arrays(values, name)
     if isinstance(first, (*_SCALARS, bytes)):
         return _stack_scalars(values, name)

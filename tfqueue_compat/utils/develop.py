@@ -82,6 +82,11 @@ def log_deprecated(name: str = "", text: str = "", eos: str = "",
         eos: end of service, as ``"YYYY-MM-DD"``.
         max_num_warnings: be silent after so many warnings about ``name``.
     """
+    _log_deprecated(name, text, eos, max_num_warnings, stacklevel=3)
+
+
+def _log_deprecated(name: str, text: str, eos: str, max_num_warnings: int | None,
+                    stacklevel: int) -> None:
     if not name and not text:
         raise ValueError("log_deprecated: Expected a name or a text. Received neither. "
                          "Do: pass name=.")
@@ -90,7 +95,7 @@ def log_deprecated(name: str = "", text: str = "", eos: str = "",
     if max_num_warnings is not None and _warned[key] > max_num_warnings:
         return
     parts = [f"{name} is deprecated." if name else "", text, f"It ends on {eos}." if eos else ""]
-    logger.warning("[Deprecated] %s", " ".join(p for p in parts if p))
+    logger.warning("[Deprecated] %s", " ".join(p for p in parts if p), stacklevel=stacklevel)
 
 
 def deprecated(text: str = "", eos: str = "",
@@ -105,7 +110,8 @@ def deprecated(text: str = "", eos: str = "",
     def decorate(func: F) -> F:
         @functools.wraps(func)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
-            log_deprecated(getattr(func, "__qualname__", str(func)), text, eos, max_num_warnings)
+            name = getattr(func, "__qualname__", str(func))
+            _log_deprecated(name, text, eos, max_num_warnings, stacklevel=3)
             return func(*args, **kwargs)
         return wrapper  # type: ignore[return-value]
     return decorate

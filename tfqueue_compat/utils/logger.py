@@ -10,6 +10,7 @@ import logging
 import os
 import shutil
 import sys
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TextIO
@@ -30,12 +31,12 @@ _CHOICES = "k (keep), d (delete), b (back up), n (new) or q (quit)"
 class _Lines(logging.Formatter):
     """``[0110 09:22:21 @file.py:12] WRN text``; in colour where the stream is a terminal."""
 
-    def __init__(self, colour: bool) -> None:
+    def __init__(self, coloured: Callable[[], bool]) -> None:
         super().__init__(datefmt=_DATE)
-        self._colour = colour
+        self._coloured = coloured
 
     def _paint(self, text: str, colour: str) -> str:
-        if not self._colour:
+        if not self._coloured():
             return text
         from termcolor import colored  # costs 10 ms, wanted by terminals alone
         return colored(text, colour)
@@ -57,16 +58,11 @@ class _Stdout(logging.StreamHandler):  # type: ignore[type-arg]
 
     def __init__(self) -> None:
         logging.Handler.__init__(self)
-        self.setFormatter(_Lines(colour=True))
+        self.setFormatter(_Lines(lambda: bool(getattr(sys.stdout, "isatty", bool)())))
 
     @property
     def stream(self) -> TextIO:
         return sys.stdout
-
-    def format(self, record: logging.LogRecord) -> str:
-        assert isinstance(self.formatter, _Lines)
-        self.formatter._colour = bool(getattr(sys.stdout, "isatty", bool)())
-        return super().format(record)
 
 
 def _make_logger() -> logging.Logger:
@@ -116,7 +112,7 @@ def _open_file(path: Path) -> None:
         shutil.move(path, kept)
         _logger.info("Existing log file %s kept as %s", path, kept)
     _file_handler = logging.FileHandler(path, mode="w", encoding="utf-8")
-    _file_handler.setFormatter(_Lines(colour=False))
+    _file_handler.setFormatter(_Lines(lambda: False))
     _logger.addHandler(_file_handler)
 
 

@@ -63,7 +63,8 @@ def test_bytes_keep_their_zeros():
 @pytest.mark.parametrize("values, error, says", [
     ([1, 2.5], TypeError, "float and int"), ([True, 2], TypeError, "bool and int"),
     ([1, "a"], TypeError, "int and str"), ([b"a", "b"], TypeError, "bytes and str"),
-    ([0.5, np.complex64(1)], TypeError, "complex64 and float"), ([2**40, 1], OverflowError, "int64"),
+    ([0.5, np.complex64(1)], TypeError, "complex64 and float"),
+    ([2**40, 1], OverflowError, "int64"),
     ([None, 1], TypeError, "NoneType"), ([[1], [2]], TypeError, "list"),
     ([np.uint8(1), 1.5], TypeError, "uint8"), ([1, np.int64(2**40)], OverflowError, "int64"),
     ([np.ones(2, "i4"), np.ones(2)], TypeError, "int32.*float64"),

@@ -189,7 +189,7 @@ class MultiProcessMapData(_ParallelMapData):
     Example:
         >>> from tfqueue_compat.dataflow import DataFromList
         >>> df = MultiProcessMapData(DataFromList([[4], [9]]), 2, np.sqrt, strict=True)
-        >>> sorted(dp[0] for dp in df)
+        >>> sorted(float(dp[0]) for dp in df)
         [2.0, 3.0]
     """
 

@@ -179,9 +179,11 @@ class TestDataSpeed(ProxyDataFlow):
         warmup: datapoints to take before.
 
     Example:
-        >>> from tfqueue_compat.dataflow import FakeData
-        >>> TestDataSpeed(FakeData([[28, 28]]), size=100).start()["datapoints"]
-        100
+        .. code-block:: python
+
+            TestDataSpeed(FakeData([[28, 28]]), size=1000).start()
+            # 1000 datapoints in 0.0109 s: 9.174e+04 datapoints/s, 274.4 MiB/s
+            #   100.0%  FakeData
     """
 
     __test__ = False  # a name like this is no test of pytest's

@@ -167,8 +167,10 @@ def set_logger_dir(dirname: str | os.PathLike[str], action: str | None = None) -
         OSError: where the directory is in use and the action is ``"q"`` or cannot be asked for.
 
     Example:
-        >>> import tempfile
-        >>> set_logger_dir(tempfile.mkdtemp(), action="k")
+        .. code-block:: python
+
+            logger.set_logger_dir("train_log/mnist", action="k")
+            logger.info("This line is on stdout and in train_log/mnist/log.log.")
     """
     global LOG_DIR
     name = os.path.normpath(os.fspath(dirname))

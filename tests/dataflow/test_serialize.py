@@ -61,6 +61,17 @@ def test_lmdb_is_not_overwritten(tmp_path):
         LMDBSerializer.save(source(), path)
     with pytest.raises(FileNotFoundError, match="nothing"):
         LMDBData(str(tmp_path / "nothing"))
+    with pytest.raises(FileNotFoundError, match="there is none"):
+        LMDBData(str(tmp_path))
+
+
+def test_lmdb_of_the_same_name_later(tmp_path):
+    path = str(tmp_path / "x.lmdb")
+    for value in (1, 2):
+        LMDBSerializer.save(source([[value]]), path)
+        ds = LMDBSerializer.load(path)
+        assert list(ds) == [[value]]
+        os.remove(path)
 
 
 def test_lmdb_grows(tmp_path):

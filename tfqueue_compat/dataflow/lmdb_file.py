@@ -14,7 +14,7 @@ from ..utils.serialize import dumps, loads
 __all__ = ["LMDBFile", "LMDBWriter"]
 
 _KEYS = b"__keys__"  # where tensorpack stores the list of keys
-_open: weakref.WeakValueDictionary[tuple[int, str], LMDBFile] = weakref.WeakValueDictionary()
+_open: weakref.WeakValueDictionary[tuple[int, ...], LMDBFile] = weakref.WeakValueDictionary()
 
 
 class LMDBFile:
@@ -30,11 +30,13 @@ class LMDBFile:
     @staticmethod
     def of(path: str) -> LMDBFile:
         """Return the open database at ``path``; one for all who ask in this process."""
-        if not os.path.exists(path):
+        data = os.path.join(path, "data.mdb") if os.path.isdir(path) else path
+        if not os.path.isfile(data):
             raise FileNotFoundError(say("LMDBData", expected="an LMDB file or directory",
-                                        received=f"{path!r}, which is not there",
+                                        received=f"{path!r}, where there is none",
                                         do="Correct the path."))
-        key = (os.getpid(), os.path.realpath(path))
+        stat = os.stat(data)
+        key = (os.getpid(), stat.st_dev, stat.st_ino)  # a new file may have an old one's name
         file = _open.get(key)
         if file is None:
             file = _open[key] = LMDBFile(path)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import tensorflow as tf
 
 __all__ = ["OwnedIterator", "asking_keras", "generator_dataset",
+           "graph_device_iterator", "owned_device_iterator",
            "iterator_get_next_sync", "route_errors",
            "route_session_errors", "v2_behavior"]
 
@@ -48,6 +50,20 @@ def generator_dataset(begin: Callable[[], Any], next_: Callable[[Any], Any],
     """
     from tensorflow.python.data.ops.from_generator_op import _GeneratorDataset
     return _GeneratorDataset(begin_arg, begin, next_, end, element_spec)
+
+
+def owned_device_iterator(dataset: Any, devices: Any) -> Any:
+    """An eager iterator that deals elements out to devices, in turn."""
+    from tensorflow.python.data.ops.multi_device_iterator_ops import OwnedMultiDeviceIterator
+    return OwnedMultiDeviceIterator(dataset, devices=list(devices), source_device="/cpu:0")
+
+
+def graph_device_iterator(dataset: Any, devices: Any) -> Any:
+    """The same in a graph; has an ``initializer``."""
+    from tensorflow.python.data.ops.multi_device_iterator_ops import MultiDeviceIterator
+    with warnings.catch_warnings():  # of the options' new home, which is none of ours
+        warnings.filterwarnings("ignore", ".*tf.data options", UserWarning)
+        return MultiDeviceIterator(dataset, list(devices), source_device="/cpu:0")
 
 
 def route_errors(error_in: Callable[[str], BaseException | None]) -> None:

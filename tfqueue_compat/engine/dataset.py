@@ -8,10 +8,12 @@ from typing import Any
 import tensorflow as tf
 
 from ..compat.internals import asking_keras
-from .graph import keep_with
+from .graph import Make, keep_with
 from .iterator import SourceIterator
+from .meter import Meter
 from .pipeline import build, element_signature
 from .source import Source
+from .staging import DeviceRounds, Devices, on_device
 from .stream import Mode
 
 __all__ = ["SourceDataset"]
@@ -30,9 +32,12 @@ class SourceDataset(tf.data.Dataset):
     _source: Source
     _mode: Mode
 
-    def __init__(self, source: Source, mode: Mode) -> None:
+    def __init__(self, source: Source, mode: Mode, devices: Devices = (),
+                 make: Make = build) -> None:
         self._source = source
         self._mode = mode
+        self._devices = devices
+        self._build = make
         self._built: dict[Mode, tf.data.Dataset] = {}
 
     # ---- what tf.data reads
@@ -83,7 +88,7 @@ class SourceDataset(tf.data.Dataset):
             return self._built[mode]
 
     def _make(self, mode: Mode) -> tf.data.Dataset:
-        dataset = build(self._source, mode)
+        dataset = self._build(self._source, mode)
         if mode.endless:
             return dataset.apply(tf.data.experimental.assert_cardinality(
                 tf.data.INFINITE_CARDINALITY))
@@ -94,7 +99,10 @@ class SourceDataset(tf.data.Dataset):
     def __iter__(self) -> Any:
         if tf.executing_eagerly():
             mode = self._current_mode()
-            return SourceIterator(self._dataset(), signature=element_signature(self._source, mode),
+            if len(self._devices) > 1:
+                return DeviceRounds(self._dataset(), self._devices, self)
+            dataset = on_device(self._dataset(), self._devices)
+            return SourceIterator(dataset, signature=element_signature(self._source, mode),
                                   source=self._source, count=mode.group or 1)
         return super().__iter__()
 
@@ -122,19 +130,25 @@ class SourceDataset(tf.data.Dataset):
         """
         plain = isinstance(batch_size, int) and batch_size > 0 and not kwargs
         if plain and not self._mode.group:
-            return SourceDataset(self._source, Mode(self._mode.endless, batch_size,
-                                                    bool(drop_remainder)))
+            return self._as(Mode(self._mode.endless, batch_size, bool(drop_remainder)))
         return super().batch(batch_size, drop_remainder, **kwargs)
 
     def repeat(self, count: Any = None, **kwargs: Any) -> Any:
-        """Repeat the data; without a count, the dataflow goes on where a pass ends."""
+        """Repeat the data; without a count, the dataflow goes on where a pass ends.
+
+        See ``tf.data.Dataset.repeat``.
+        """
         if count in (None, -1) and not kwargs:
-            return type(self)._endless(self)
+            return self._as(Mode(True, self._mode.group, self._mode.drop_remainder))
         return super().repeat(count, **kwargs)
 
-    def _endless(self) -> SourceDataset:
-        return SourceDataset(self._source, Mode(True, self._mode.group,
-                                                self._mode.drop_remainder))
+    def _as(self, mode: Mode) -> SourceDataset:
+        return SourceDataset(self._source, mode, self._devices, self._build)
+
+    @property
+    def meter(self) -> Meter:
+        """What was produced and consumed, and who waited for whom; readable at any time."""
+        return self._source.meter
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {type(self._source.dataflow).__name__}>"

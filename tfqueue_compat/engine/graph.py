@@ -12,11 +12,13 @@ from ..compat.internals import route_session_errors
 from .errors import failure_in
 from .pipeline import build, element_signature
 from .source import Source
+from .staging import Devices, on_device
 from .stream import Mode
 
 __all__ = ["GraphIterator", "keep_with"]
 
 v1 = tf.compat.v1
+Make = Callable[[Source, Mode], tf.data.Dataset]
 
 
 def keep_with(graph: tf.Graph, key: Any, make: Callable[[], Any]) -> Any:
@@ -42,16 +44,18 @@ class GraphIterator:
     Args:
         source: of the datapoints.
         mode: how they are consumed.
-        transform: from the dataset to the one that is iterated, e.g. a shuffle.
+        make: makes the dataset.
+        devices: where the next datapoint waits; one at most.
     """
 
     def __init__(self, source: Source, mode: Mode,
-                 transform: Any = lambda dataset: dataset) -> None:
+                 make: Make = build, devices: Devices = ()) -> None:
         self.graph = v1.get_default_graph()
+        self._device: str = devices[0] if devices else "/cpu:0"
         keep_with(self.graph, ("source", id(source)), lambda: source)
         route_session_errors(self.graph, failure_in)
         with tf.device("/cpu:0"):
-            dataset = transform(build(source, mode))
+            dataset = on_device(make(source, mode), devices)
             self._signature = element_signature(source, mode)
             iterator = v1.data.make_one_shot_iterator(dataset)
             self._handle = iterator._iterator_resource
@@ -64,7 +68,7 @@ class GraphIterator:
         May be called in a ``while_loop`` body or another function of the graph.
         """
         components = self._signature.components
-        with tf.device("/cpu:0"):
+        with tf.device(self._device):
             # The plain op hops over to another thread for each datapoint; this one does not.
             out = tf.raw_ops.IteratorGetNextSync(
                 iterator=self._handle, output_types=[c.tf_dtype for c in components],

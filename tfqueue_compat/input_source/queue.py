@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 
+from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -14,6 +15,7 @@ from ..engine.graph import GraphIterator, keep_with
 from ..engine.meter import Meter
 from ..engine.signature import Signature
 from ..engine.source import Source
+from ..engine.staging import DeviceGraphIterator, devices_of
 from ..engine.stream import Mode, Stream
 from ..engine.workers import WorkerSource
 from ..utils.errors import say
@@ -55,6 +57,10 @@ class QueueInput(FeedfreeInput, SourceDataset):
         workers: processes that run the dataflow beside each other, each with other random numbers;
             a pass is ``len(ds)`` datapoints of all of them. 0: a thread of this process. A list
             of DataFlows as ``ds`` gives each a worker, and a pass is one pass over each.
+        device: where the next datapoint waits, e.g. ``/gpu:0``. Several: an eager iteration gives
+            tuples, with a datapoint on each device; in a graph, the k-th call of
+            ``get_input_tensors`` gets the k-th device's, and the hook of ``get_callbacks()`` (or
+            ``refill_queue()``) must run once at the start.
         signature: ``tf.TensorSpec`` nested as the datapoints are. By default it is read off the
             first datapoint, which is not lost; its batch dimension is left open.
 
@@ -67,14 +73,14 @@ class QueueInput(FeedfreeInput, SourceDataset):
     """
 
     def __init__(self, ds: Any, queue: Any = None, *, size: int | None = None, workers: int = 0,
-                 signature: Any = None) -> None:
+                 device: Any = None, signature: Any = None) -> None:
         settings = settings_of(queue) if queue is not None else QueueSettings()
         capacity = _capacity(size, settings)
         given = signature if signature is not None else settings.signature
         source = _source(ds, workers, capacity,
                          None if given is None else Signature.from_specs(given))
-        SourceDataset.__init__(self, source, self._first_mode())
-        self._settings = settings
+        SourceDataset.__init__(self, source, self._first_mode(), devices_of(device),
+                               settings.build)
         self._eager: Any = None
 
     def _first_mode(self) -> Mode:
@@ -90,11 +96,6 @@ class QueueInput(FeedfreeInput, SourceDataset):
         """The queue's state: see ``meter``. The TensorFlow queue of old is no more."""
         return self.meter
 
-    @property
-    def meter(self) -> Meter:
-        """What was produced and consumed, and who waited for whom; readable at any time."""
-        return self._source.meter
-
     # ---- an input source
 
     def _setup(self, input_signature: list[tf.TensorSpec]) -> None:
@@ -108,7 +109,7 @@ class QueueInput(FeedfreeInput, SourceDataset):
                    "with tf.Graph().as_default()."))
         return self._iterator().get_next()
 
-    def _iterator(self) -> GraphIterator:
+    def _iterator(self) -> Any:
         """The one iterator of the current graph; all towers draw from it."""
         graph = v1.get_default_graph()
         if getattr(graph, "building_function", False):
@@ -117,10 +118,12 @@ class QueueInput(FeedfreeInput, SourceDataset):
         keep_with(graph, ("source", id(self)), lambda: self)
         return keep_with(graph, ("iterator", id(self)), self._make_iterator)
 
-    def _make_iterator(self) -> GraphIterator:
+    def _make_iterator(self) -> Any:
         mode = Mode(True, self._mode.group, self._mode.drop_remainder)
         with self.cached_name_scope():
-            return GraphIterator(self._source, mode, self._settings.shuffled)
+            if len(self._devices) > 1:
+                return DeviceGraphIterator(self._build(self._source, mode), self._devices)
+            return GraphIterator(self._source, mode, self._build, self._devices)
 
     def dequeue(self) -> Any:
         """The next datapoint.
@@ -180,12 +183,19 @@ class QueueInput(FeedfreeInput, SourceDataset):
         self._eager = None
         self._source.stop()
 
-    @property
-    def _settings_shuffles(self) -> bool:
-        return self._settings.min_after_dequeue is not None
+    def _get_callbacks(self) -> Sequence[Any]:
+        return [_Initialize(self)] if len(self._devices) > 1 else []
 
-    def _make(self, mode: Mode) -> tf.data.Dataset:
-        return self._settings.shuffled(super()._make(mode))
+
+class _Initialize(v1.train.SessionRunHook):  # type: ignore[misc]
+    """Starts the iterator over several devices, which TensorFlow does not start by itself."""
+
+    def __init__(self, source: QueueInput) -> None:
+        self._source = source
+
+    def after_create_session(self, session: Any, coord: Any) -> None:
+        with session.as_default():
+            self._source.refill_queue()
 
 
 class BatchQueueInput(QueueInput):
@@ -196,16 +206,17 @@ class BatchQueueInput(QueueInput):
         batch_size: datapoints in a batch. A last, smaller batch is dropped.
         queue: as for QueueInput; its dtypes and shapes are those of a single datapoint.
         size: how many datapoints wait at most; by default 3000, as tensorpack had it.
-        workers: as for QueueInput.
+        workers, device: as for QueueInput.
         signature: of a single datapoint. That given to ``setup`` is that of a batch.
     """
 
     def __init__(self, ds: Any, batch_size: int, queue: Any = None, *, size: int | None = None,
-                 workers: int = 0, signature: Any = None) -> None:
+                 workers: int = 0, device: Any = None, signature: Any = None) -> None:
         self.batch_size = _whole("BatchQueueInput", "batch_size", batch_size, 1)
         if size is None and queue is None:
             size = 3000
-        super().__init__(ds, queue, size=size, workers=workers, signature=signature)
+        super().__init__(ds, queue, size=size, workers=workers, device=device,
+                         signature=signature)
 
     def _first_mode(self) -> Mode:
         return Mode(group=self.batch_size, drop_remainder=True)

@@ -8,6 +8,9 @@ from typing import Any
 
 import tensorflow as tf
 
+from ..engine.pipeline import build
+from ..engine.source import Source
+from ..engine.stream import Mode
 from ..utils.errors import NotSupported, say
 
 __all__ = ["QueueSettings", "settings_of"]
@@ -32,11 +35,13 @@ class QueueSettings:
     min_after_dequeue: int | None = None
     seed: int | None = None
 
-    def shuffled(self, dataset: tf.data.Dataset) -> tf.data.Dataset:
-        """Shuffle as the queue would have: among ``min_after_dequeue`` others at least."""
+    def build(self, source: Source, mode: Mode) -> tf.data.Dataset:
+        """Make the dataset, shuffled as the queue would have: among so many others at least."""
         if self.min_after_dequeue is None:
-            return dataset
-        return dataset.shuffle(self.min_after_dequeue + 1, seed=self.seed)
+            return build(source, mode)
+        singly = build(source, Mode(mode.endless))
+        shuffled = singly.shuffle(self.min_after_dequeue + 1, seed=self.seed)
+        return shuffled.batch(mode.group, mode.drop_remainder) if mode.group else shuffled
 
 
 def settings_of(queue: Any) -> QueueSettings:

@@ -42,7 +42,11 @@ class Failure:
 
     def text(self) -> str:
         """What TensorFlow gets to see."""
-        return f"{type(self.error).__name__}: {self.error} [input error {self.number}]"
+        try:
+            message = str(self.error)
+        except Exception:  # a faulty __str__ must not take the error's place
+            message = "?"
+        return f"{type(self.error).__name__}: {message} [input error {self.number}]"
 
     def raised(self) -> BaseException:
         """The error, with its traceback as it was in the producer."""

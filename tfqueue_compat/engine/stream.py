@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..dataflow.base import ensure_reset
+from ..dataflow.raw import ForeignDataFlow
 from ..utils.errors import say
 from .buffers import BufferPool, sole_owner
 from .chunk import LARGE, Block, Cadence, empty, mixed_shapes, shapes_of
@@ -66,6 +67,8 @@ class Stream:
         self.signature = signature
         self.first_read: Signature | None = None
         self._dataflow = dataflow
+        self._name = type(dataflow.ds if isinstance(dataflow, ForeignDataFlow)
+                          else dataflow).__name__
         self._meter = meter
         self._handover = handover or Handover()
         self._mode: Mode | None = None
@@ -83,7 +86,7 @@ class Stream:
         self._put = 0
         self._taken = 0
         self._thread = threading.Thread(target=_run, args=(self,), daemon=True,
-                                        name=f"QueueInput {type(dataflow).__name__}")
+                                        name=f"QueueInput {self._name}")
         self._thread.start()
 
     # ---- the consumer's side
@@ -102,7 +105,7 @@ class Stream:
             raise self._error.with_traceback(self._trace)
         if self.first_read is None:
             raise DatasetEnded(say(
-                type(self._dataflow).__name__, expected="at least one datapoint",
+                self._name, expected="at least one datapoint",
                 received="none" if self._ended else "a closed input",
                 do="Check the dataflow, or give the signature to QueueInput."))
         return self.first_read
@@ -243,7 +246,7 @@ class Stream:
                     return
                 if self._put == before:
                     raise DatasetEnded(say(
-                        type(self._dataflow).__name__, expected="datapoints in each pass",
+                        self._name, expected="datapoints in each pass",
                         received="an empty pass, after which training could never go on",
                         do="Give it data, or something that can be iterated again."))
         finally:
@@ -257,8 +260,10 @@ class Stream:
             del dp
             break
         if not box:
+            if self.signature is None:
+                return False  # read_first says so; nobody will begin
             if self._mode_now() is not None and self._mode and self._mode.endless:
-                raise DatasetEnded(say(type(self._dataflow).__name__, expected="datapoints",
+                raise DatasetEnded(say(self._name, expected="datapoints",
                                        received="an empty dataflow", do="Give it data."))
             return False
         with self._changed:
@@ -387,9 +392,21 @@ class Stream:
 def _run(stream: Stream) -> None:
     try:
         stream._produce()
+    except StopIteration as e:
+        stream._finish(_not_the_end(stream._name, e))
     except BaseException as e:  # kept, and raised where the consumer is
         stream._finish(e)
     else:
         stream._finish(None)
     finally:
         stream._dataflow = None
+
+
+def _not_the_end(name: str, stop: StopIteration) -> RuntimeError:
+    """What a generator makes of a StopIteration that its own code lets out."""
+    error = RuntimeError(say(
+        name, expected="an iterator, which ends by StopIteration from its __next__",
+        received=f"StopIteration({stop}) from elsewhere in the dataflow",
+        do="Look at its traceback for a next() without a default."))
+    error.__cause__ = stop
+    return error.with_traceback(stop.__traceback__)

@@ -255,6 +255,7 @@ def _count_in_child(ds, queue):
     queue.put(list(ds))
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # Python 3.12 on
 def test_each_process_resets_again():
     ds = Counting()
     list(ds)

@@ -12,6 +12,7 @@ from tfqueue_compat.dataflow.remote import dump_dataflow_to_process_queue
 from tfqueue_compat.utils.concurrency import DIE
 
 pytest.importorskip("zmq")
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # Python 3.12 on
 
 
 def numbers(n):

@@ -103,6 +103,7 @@ def _read_in_child(ds, queue):
     queue.put([dp[0] for dp in ds])
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # Python 3.12 on
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_lmdb_in_another_process(tmp_path, method):
     path = str(tmp_path / "x.lmdb")

@@ -15,7 +15,8 @@ from tfqueue_compat.dataflow import (DataFromList, HDF5Serializer, LMDBSerialize
 from tfqueue_compat.dataflow.dataset import Mnist
 from tfqueue_compat.utils import serialize, utils
 
-pytestmark = pytest.mark.parity
+pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings(
+    "ignore:.*fork:DeprecationWarning")]  # Python 3.12 on
 
 POINTS = [[k, np.full((2, 3), k, "float32")] for k in range(6)]
 KINDS = {"lmdb": LMDBSerializer, "npz": NumpySerializer, "tfrecord": TFRecordSerializer,

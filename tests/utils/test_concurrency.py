@@ -15,6 +15,7 @@ import pytest
 from tfqueue_compat.utils import concurrency as c
 
 FORK = mp.get_context("fork")
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # Python 3.12 on
 
 
 def test_stoppable_queues():

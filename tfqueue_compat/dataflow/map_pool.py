@@ -15,6 +15,8 @@ from .workers import WorkerPool
 
 __all__ = ["MapPool"]
 
+HOLD = 4e-3  # seconds; a map is waited for most of the time, and each waking costs
+
 
 class MapPool(WorkerPool):
     """A pool to which tasks are submitted, and from which their results are taken.
@@ -38,6 +40,7 @@ class MapPool(WorkerPool):
                  buffer_size: int, ordered: bool = False, group: int = 1) -> None:
         super().__init__([Mapping(setup)] * num_proc, owner=owner, capacity=buffer_size)
         self._ordered, self._group = ordered, group
+        self._hold, self._patience = HOLD, 3 * HOLD
         self._batch = max(1, buffer_size // (4 * num_proc))
         self._senders: list[Sender] = []
         self._tags: list[deque[Any]] = [deque() for _ in range(num_proc)]
@@ -78,9 +81,8 @@ class MapPool(WorkerPool):
             Exception: what the function raised; the cause shows the worker's traceback.
         """
         ready = self._done[self._order[0] if self._ordered else 0]
-        if not ready:
-            self._flush()
         while not ready:
+            self._feed_the_idle()
             self._absorb(1.0)
         if self._ordered:
             self._order.popleft()
@@ -97,10 +99,12 @@ class MapPool(WorkerPool):
 
     _turn_to = 0
 
-    def _flush(self) -> None:
+    def _feed_the_idle(self) -> None:
+        """Send the tasks held for workers that have few left; the others' may become more."""
         try:
-            for s in self._senders:
-                s.flush()
+            for sender, tags in zip(self._senders, self._tags):
+                if sender.holding and len(tags) - sender.holding <= self._batch:
+                    sender.flush()
         except Closed:
             self._find_out()
 

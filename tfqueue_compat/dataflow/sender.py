@@ -18,7 +18,7 @@ from .shm import BUDGET, CONSUMED, HUNGRY, PENDING, STARVED, Extent, Extents
 from .transport import Closed, End, Signal
 from .wire import Writer, aligned_empty, wait_readable
 
-__all__ = ["Sender"]
+__all__ = ["HOLD", "Sender"]
 
 CHUNK_BYTES = 1 << 22  # of arrays in a chunk of several datapoints
 LARGE = 1 << 20        # bytes of a datapoint that travels alone
@@ -28,7 +28,7 @@ STREAM_ROWS = 8        # a chunk this long is filled without locks
 UNIT = 1 << 15         # bytes that count as one datapoint in the capacity
 MAX_SHARE = 128        # small datapoints that count as one
 MIN_BUDGET = 1 << 25
-HOLD = 5e-4            # seconds; more often than this, a waiting receiver isn't woken
+HOLD = 5e-4            # seconds
 RETRY = 64             # datapoints to pickle before stacking is tried again
 
 
@@ -40,10 +40,11 @@ class Sender:
         rest: called while there is no room on the other side; returns after some milliseconds, or
             raises. By default it waits for the receiver.
         max_rows: datapoints in a chunk at most.
+        hold: seconds; more often than this, a receiver that waits is not woken.
     """
 
     def __init__(self, channel: End, rest: Callable[[], None] | None = None,
-                 max_rows: int = MAX_ROWS) -> None:
+                 max_rows: int = MAX_ROWS, hold: float = HOLD) -> None:
         arena = channel.arena
         self._arena, self._credit = arena, channel.credit
         self._extents = Extents(arena) if arena is not None else None
@@ -52,7 +53,7 @@ class Sender:
         self._rest = rest or self._wait_for_receiver
         self._lock = threading.RLock()
         self._capacity, self._limit_bytes = channel.capacity, channel.limit_bytes
-        self._max_rows = max_rows
+        self._max_rows, self._hold = max_rows, hold
         self._limit = channel.capacity
         self._layout: Layout | None = None   # of the last chunk of columns
         self._grow = 1
@@ -109,7 +110,7 @@ class Sender:
         """
         self._words[PENDING] = self._streaming = 1
         try:
-            came, left_over = held.fill(iterator, self._words, self._sent_at + HOLD)
+            came, left_over = held.fill(iterator, self._words, self._sent_at + self._hold)
         finally:
             self._streaming = 0
         with self._lock:
@@ -130,7 +131,7 @@ class Sender:
 
     def _added(self) -> None:
         self._words[PENDING] = 1  # first this, then the look at HUNGRY: the receiver does it too
-        if (self._words[HUNGRY] and time.monotonic() - self._sent_at >= HOLD) or (
+        if (self._words[HUNGRY] and time.monotonic() - self._sent_at >= self._hold) or (
                 self._open is not None and self._open.full) or len(self._skips) >= MAX_ROWS:
             self.flush()
 

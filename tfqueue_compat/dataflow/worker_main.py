@@ -90,6 +90,7 @@ class WorkerSpec(NamedTuple):
     bell: Fd
     seed: Seed
     env: dict[str, str]
+    hold: float                # seconds; see Sender
     not_mine: tuple[Any, ...]  # the parent's ends, inherited by fork
     parent: int
     forked: bool
@@ -108,7 +109,7 @@ def main(spec: WorkerSpec) -> None:
     parent = os.getppid()
     if spec.forked and parent != spec.parent:
         os._exit(0)
-    sender = Sender(spec.results)
+    sender = Sender(spec.results, hold=spec.hold)
     threading.Thread(target=_listen, args=(spec.bell, sender, parent, spec.forked), daemon=True,
                      name="worker-listener").start()
     try:

@@ -5,178 +5,26 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import signal
 import threading
 import time
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Sequence
 from multiprocessing import util
-from multiprocessing.process import BaseProcess
 from typing import Any
 
-from ..utils.errors import CompatError, say
+from ..utils.errors import say
 from .chunk import Chunk
-from .pickling import Payload, unpack_error
+from .crew import LOOK, Crew, Finished, Worker, WorkerDied, calm_start
+from .pickling import Payload
 from .receiver import PATIENCE, Receiver
 from .seeding import Seed, plan_seeds
-from .transport import Signal, channel
-from .wire import Fd, pipe, wait_readable
-from .worker_main import END, Mapping, Producing, WorkerSpec, main
+from .sender import HOLD
+from .transport import channel
+from .wire import pipe, wait_readable
+from .worker_main import Mapping, Producing, WorkerSpec, main
 
 __all__ = ["Chunk", "Finished", "ProducerPool", "WorkerDied", "WorkerPool"]
 
-LOOK = 0.5      # seconds between two looks whether a worker lives
-STOP = 0.5      # seconds that a worker has to end by itself
 _start_locks: dict[int, threading.Lock] = {}  # one for each process: a fork copies held locks
-
-
-class Finished(Exception):
-    """A worker's dataflow has come to its end, or the pool was stopped."""
-
-
-class WorkerDied(CompatError, RuntimeError):
-    """A worker process ended without a word."""
-
-
-@contextmanager
-def _calm_start() -> Iterator[None]:
-    """A block in which processes are started: no Ctrl-C in between, no warning about fork."""
-    current = multiprocessing.current_process()
-    daemon = current._config.pop("daemon", None)  # type: ignore[attr-defined]
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        with warnings.catch_warnings():
-            # Python 3.12 warns of locks that other threads may hold at the fork. A worker takes
-            # none of those, and its watch on TensorFlow tells of the one case known.
-            warnings.filterwarnings("ignore", ".*fork", DeprecationWarning)
-            yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        if daemon is not None:
-            current._config["daemon"] = daemon  # type: ignore[attr-defined]
-
-
-class _Worker:
-    """A worker as its parent sees it."""
-
-    def __init__(self, process: BaseProcess, receiver: Receiver, bell: Fd, ends: list[Any],
-                 tasks: Any) -> None:
-        self.process, self.receiver, self.bell, self.ends = process, receiver, bell, ends
-        self.tasks = tasks
-        self.pid = process.pid
-        self.lock = threading.Lock()
-        self.wake_r, self.wake_w = pipe()
-        # Makes what take() raises, when it is over. Made anew each time, as a raised exception
-        # refers to the frames that it went through, and so to the pool.
-        self.over: Callable[[], BaseException] | None = None
-        self.finished = False
-        self.looked = 0.0
-
-    def receive(self, owner: str, number: int) -> Chunk | None:
-        """Return what has arrived; raise what ended the worker."""
-        if self.over is not None:
-            raise self.over()
-        now = time.monotonic()
-        code = None
-        if now - self.looked > LOOK:
-            self.looked, code = now, self.process.exitcode
-            if code:
-                raise self._ended(owner, number)
-        try:
-            got = self.receiver.receive()
-        except EOFError:
-            raise self._ended(owner, number) from None
-        if got is None and code == 0:  # someone else keeps the pipe open
-            raise self._ended(owner, number)
-        if isinstance(got, Signal):
-            self.finished = got.name == END
-            self.over = partial(Finished, f"{owner}: worker {number} has finished") \
-                if self.finished else partial(unpack_error, got.value)
-            raise self.over()
-        return got
-
-    def stopped(self, owner: str) -> None:
-        """Close its pipes; nothing can be taken any more."""
-        if self.over is None:
-            self.finished, self.over = True, partial(Finished, f"{owner}: stopped")
-        for end in (*self.ends, self.wake_r, self.wake_w):
-            end.close()
-
-    def _ended(self, owner: str, number: int) -> BaseException:
-        self.process.join(1.0)
-        self.over = partial(WorkerDied, self._obituary(owner, number, self.process.exitcode))
-        return self.over()
-
-    def _obituary(self, owner: str, number: int, code: int | None) -> str:
-        how, do = f"exit status {code}", "Look for os._exit or a crash in its log."
-        if code is None:
-            how = "closed pipes"
-        elif code < 0:
-            try:
-                name = signal.Signals(-code).name
-            except ValueError:
-                name = "unknown"
-            how = f"death by signal {-code} ({name})"
-            if -code in (signal.SIGKILL, signal.SIGBUS):
-                how += ", likely out of memory"
-                do = "Use fewer workers, smaller buffers or smaller datapoints."
-            else:
-                do = "Look for a crash in native code, e.g. of an extension module."
-        elif code == 1:
-            do = ("Look at its output; under the start method 'spawn' the main script needs "
-                  "if __name__ == '__main__'.")
-        return say(f"{owner}, worker {number}", expected=f"pid {self.pid} to go on",
-                   received=how, do=do)
-
-
-class _Crew:
-    """The running workers; holds no reference to the pool, so that the pool can be collected."""
-
-    def __init__(self, owner: str) -> None:
-        self.owner, self.pid = owner, os.getpid()
-        self.workers: list[_Worker] = []
-        self.stopped = False
-        self.any_lock = threading.Lock()
-        self.wake_r, self.wake_w = pipe()
-        self._stop_lock = threading.Lock()
-
-    def wake(self) -> None:
-        self.wake_w.nudge()
-        for w in self.workers:
-            w.wake_w.nudge()
-
-    def stop(self) -> None:
-        """Stop all workers and wait for them; in another process than theirs, do nothing."""
-        if os.getpid() != self.pid:
-            return
-        with self._stop_lock:
-            if self.stopped:
-                return
-            self.stopped = True
-        self.wake()
-        for w in self.workers:
-            w.bell.close()
-        with self.any_lock:
-            for w in self.workers:
-                with w.lock:
-                    w.stopped(self.owner)
-            self.wake_r.close()
-            self.wake_w.close()
-        self._reap()
-
-    def _reap(self) -> None:
-        end = time.monotonic() + STOP
-        for w in self.workers:
-            w.process.join(max(0.0, end - time.monotonic()))
-        for w in self.workers:
-            if w.process.exitcode is None:
-                w.process.kill()
-        for w in self.workers:
-            w.process.join(5.0)
-            if w.process.exitcode is not None:
-                w.process.close()
 
 
 class WorkerPool:
@@ -205,9 +53,10 @@ class WorkerPool:
         self._seeds = None if seeds is None else list(seeds)
         self._envs = list(envs) if envs is not None else [{} for _ in jobs]
         self._start_method = start_method
-        self._crew: _Crew | None = None
+        self._crew: Crew | None = None
         self._lock = threading.Lock()
         self._turn = 0
+        self._hold, self._patience = HOLD, PATIENCE
 
     def __len__(self) -> int:
         """Return the number of workers."""
@@ -232,10 +81,10 @@ class WorkerPool:
         with self._lock:
             if self._crew is not None:
                 return
-            crew = _Crew(self._owner)
+            crew = Crew(self._owner)
             try:
                 # one at a time, so that no worker inherits the pipes of one being started
-                with _start_locks.setdefault(os.getpid(), threading.Lock()), _calm_start():
+                with _start_locks.setdefault(os.getpid(), threading.Lock()), calm_start():
                     for i, seed in enumerate(plan_seeds(len(self._jobs), self._seeds)):
                         crew.workers.append(self._hire(crew, i, seed))
             except BaseException:
@@ -244,7 +93,7 @@ class WorkerPool:
             self._crew = crew
             util.Finalize(self, crew.stop, exitpriority=10)
 
-    def _hire(self, crew: _Crew, i: int, seed: Seed) -> _Worker:
+    def _hire(self, crew: Crew, i: int, seed: Seed) -> Worker:
         context = multiprocessing.get_context(self._start_method)
         forked = context.get_start_method() == "fork"
         results_tx, results_rx = channel(self._capacity, len(self._jobs))
@@ -256,7 +105,7 @@ class WorkerPool:
         others = mine + [end for w in crew.workers for end in w.ends]
         spec = WorkerSpec(
             Payload(self._jobs[i], self._owner), results_tx, tasks_rx, bell_r, seed, self._envs[i],
-            tuple(others) if forked else (), os.getpid(), forked,
+            self._hold, tuple(others) if forked else (), os.getpid(), forked,
             threading.current_thread() is threading.main_thread()
             and context.get_start_method() != "forkserver")
         process = context.Process(  # type: ignore[attr-defined]
@@ -267,9 +116,9 @@ class WorkerPool:
             for end in (results_tx, tasks_rx, bell_r):
                 if end is not None:
                     end.close()
-        return _Worker(process, Receiver(results_rx, bell_w), bell_w, mine, tasks_tx)
+        return Worker(process, Receiver(results_rx, bell_w), bell_w, mine, tasks_tx)
 
-    def _running(self) -> _Crew:
+    def _running(self) -> Crew:
         if self._crew is None:
             self.start()
         crew = self._crew
@@ -295,7 +144,7 @@ class WorkerPool:
         crew = self._running()
         w = crew.workers[worker]
         end = time.monotonic() + timeout
-        patience = PATIENCE
+        patience = self._patience
         with w.lock:
             while True:
                 if crew.stopped:
@@ -325,12 +174,13 @@ class WorkerPool:
         """
         crew = self._running()
         end = time.monotonic() + timeout
-        patience = PATIENCE
+        patience = self._patience
+        ready: list[int] = []
         with crew.any_lock:
             while True:
                 if crew.stopped:
                     raise Finished(f"{self._owner}: stopped")
-                got = self._sweep(crew)
+                got = self._sweep(crew, ready)
                 left = end - time.monotonic()
                 if got is not None or left <= 0:
                     return got
@@ -347,11 +197,13 @@ class WorkerPool:
                         w.receiver.ring()
                     patience = min(LOOK, 8 * patience)
 
-    def _sweep(self, crew: _Crew) -> tuple[int, Chunk] | None:
-        """Return what the next worker in turn has, or None."""
+    def _sweep(self, crew: Crew, ready: list[int]) -> tuple[int, Chunk] | None:
+        """Return what the next worker in turn has, of those ready if there are any, or None."""
         n = len(crew.workers)
         for k in range(n):
             i = (self._turn + k) % n
+            if ready and crew.workers[i].receiver.fd not in ready:
+                continue
             try:
                 with crew.workers[i].lock:
                     got = crew.workers[i].receive(self._owner, i)
@@ -369,7 +221,7 @@ class WorkerPool:
         with self._lock:
             crew = self._crew
             if crew is None:  # never started, and will not be
-                crew = self._crew = _Crew(self._owner)
+                crew = self._crew = Crew(self._owner)
         crew.stop()
 
     def wake(self) -> None:

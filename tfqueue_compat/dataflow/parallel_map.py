@@ -264,7 +264,9 @@ class MultiProcessMapAndBatchData(_ParallelMapData):
 
 
 class MultiProcessMapDataComponentSharedArray(DataFlow):
-    """MultiProcessMapData on one component whose result has a known shape and dtype.
+    """MapDataComponent by processes, for results of a known shape and dtype.
+
+    A pass yields what MapDataComponent yields, in another order.
 
     All maps by processes hand over arrays by shared memory; this name remains for old code.
 
@@ -282,7 +284,7 @@ class MultiProcessMapDataComponentSharedArray(DataFlow):
                  output_dtype: npt.DTypeLike, index: int = 0) -> None:
         func = _OnComponent(function(map_func, "map_func", self), index, tuple(output_shape),
                             np.dtype(output_dtype))
-        self.ds = MultiProcessMapData(ds, nr_proc, func)
+        self.ds = MultiProcessMapData(ds, nr_proc, func, strict=True)
 
     def reset_state(self) -> None:
         """Reset ``ds`` and start the workers."""

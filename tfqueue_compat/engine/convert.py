@@ -99,7 +99,8 @@ def component_from(path: str, value: Any) -> Component:
     """Read a component off one of its values.
 
     Python's int and float become int32 and float32, as in ``tf.constant`` and in tensorpack's
-    BatchData (int64 where the value needs it); arrays keep their dtype.
+    BatchData (int64 where the value needs it); arrays keep their dtype, in the machine's byte
+    order.
 
     Raises:
         SignatureMismatch: for what no tensor can hold.
@@ -113,7 +114,7 @@ def component_from(path: str, value: Any) -> Component:
         raise SignatureMismatch(say(
             path, expected="numbers, bools or strings", received=describe(value),
             do="Convert it in the dataflow, e.g. with MapDataComponent.")) from None
-    return Component(path, array.shape, array.dtype, tf_dtype)
+    return Component(path, array.shape, np.dtype(tf_dtype.as_numpy_dtype), tf_dtype)
 
 
 def as_array(component: Component, value: Any) -> np.ndarray:
@@ -126,7 +127,8 @@ def as_array(component: Component, value: Any) -> np.ndarray:
     """
     array = _array_of(component.path, value)
     if array.dtype != component.dtype:
-        array = _cast(component, array)
+        empty_list = array.size == 0 and not hasattr(value, "dtype")  # of no dtype, then
+        array = np.empty(array.shape, component.dtype) if empty_list else _cast(component, array)
     if not component.fits(array.shape):
         raise SignatureMismatch(say(
             component.path, expected=f"shape {component.shape}",
@@ -149,18 +151,24 @@ def _array_of(path: str, value: Any) -> np.ndarray:
         array = array.astype(object)
     if array.dtype.kind == "O":
         _check_strings(path, value, array)
+        if not isinstance(value, (list, tuple)):
+            array = array.copy()  # it is kept until it crosses: it must not be the user's own
     return array
 
 
 def _from_python(path: str, value: Any) -> np.ndarray:
     try:
         array = np.asarray(value)
+    except UnicodeDecodeError:  # str among bytes
+        return np.array(value, dtype=object)
     except ValueError as e:
         raise SignatureMismatch(say(
             path, expected="elements of one shape", received=_shapes(value) or str(e),
             do="Pad or crop them to one shape.")) from e
-    if isinstance(value, (np.generic, tf.Tensor)) or hasattr(value, "__array__"):
+    if isinstance(value, np.generic) or hasattr(value, "__array__"):
         return array
+    if array.dtype.kind in "US":  # NumPy has cut zero bytes off, and turned numbers into strings
+        return np.array(value, dtype=object)
     return _narrow(array, value)
 
 
@@ -207,23 +215,30 @@ def _check_strings(path: str, value: Any, array: np.ndarray) -> None:
 
 def _cast(component: Component, array: np.ndarray) -> np.ndarray:
     want = component.dtype
-    if component.is_string or array.dtype.kind == "O" or not _castable(array.dtype, want):
+    if component.is_string or not _castable(array.dtype, component.tf_dtype):
         raise _refused(component, array)
-    out = array.astype(want)
-    if _is_integer(want) and array.size and not np.array_equal(out, array):
+    try:
+        with np.errstate(over="raise"):
+            out = array.astype(want)
+    except FloatingPointError:
+        raise _refused(component, array, ", beyond what that holds") from None
+    if want.kind in "iu" and array.size and not np.array_equal(out, array):
         raise _refused(component, array, f" with values from {array.min()} to {array.max()}")
     return out
 
 
-def _is_integer(dtype: np.dtype) -> bool:
-    return dtype.kind in "iu"
-
-
-def _castable(have: np.dtype, want: np.dtype) -> bool:
+def _castable(have: np.dtype, want: tf.DType) -> bool:
     """Bool -> integer -> float -> complex, never back; integers are checked value by value."""
-    order = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3}
-    return have.kind in order and want.kind in order and order[have.kind] <= order[want.kind] \
-        and (want.kind != "b" or have.kind == "b")
+    try:
+        have_rank, want_rank = _rank(tf.as_dtype(have)), _rank(want)
+    except TypeError:
+        return False
+    return 0 <= have_rank <= want_rank and (want_rank > 0 or have_rank == 0)
+
+
+def _rank(dtype: tf.DType) -> int:
+    kinds = (dtype.is_bool, dtype.is_integer, dtype.is_floating, dtype.is_complex)
+    return kinds.index(True) if True in kinds else -1
 
 
 def _refused(component: Component, array: np.ndarray, values: str = "") -> SignatureMismatch:

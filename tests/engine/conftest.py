@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every test of the engine ends without a thread of the engine; values are compared bit by bit."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfqueue_compat
+from tfqueue_compat.engine.dataset import SourceDataset
+from tfqueue_compat.engine.source import Source
+from tfqueue_compat.engine.stream import Mode
+
+SAFETY = 30.0  # seconds after which a test that hangs fails instead
+
+
+def _producers() -> list[str]:
+    return [t.name for t in threading.enumerate() if t.name.startswith("QueueInput ")]
+
+
+@pytest.fixture(autouse=True)
+def no_thread_is_left() -> Iterator[None]:
+    """Fail a test after which a producer's thread is still there."""
+    yield
+    end = time.monotonic() + SAFETY
+    if _producers():
+        gc.collect()
+    while _producers() and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not _producers()
+
+
+@pytest.fixture
+def eager() -> Iterator[Callable[..., list[Any]]]:
+    """Return ``eager(dataflow, mode, capacity, signature)``: all that comes out, as NumPy."""
+    sources = []
+
+    def collect(dataflow: Any, mode: Mode = Mode(), capacity: int = 50,
+                signature: Any = None, most: int | None = None) -> list[Any]:
+        source = Source(dataflow, capacity, signature)
+        sources.append(source)
+        out = []
+        for element in SourceDataset(source, mode):
+            out.append(tf.nest.map_structure(lambda t: t.numpy(), element))
+            if len(out) == most:
+                break
+        return out
+
+    yield collect
+    for source in sources:
+        source.stop()
+
+
+@pytest.fixture
+def same() -> Callable[[Any, Any], None]:
+    """Return ``same(got, want)``: fails unless structure, dtypes, shapes and bytes agree."""
+    def check(got: Any, want: Any) -> None:
+        tf.nest.assert_same_structure(got, want)
+        for a, b in zip(tf.nest.flatten(got), tf.nest.flatten(want)):
+            a, b = np.asarray(a), np.asarray(b)
+            assert (a.dtype, a.shape) == (b.dtype, b.shape)
+            assert a.tolist() == b.tolist() if a.dtype == object else a.tobytes() == b.tobytes()
+    return check
+
+
+@pytest.fixture
+def fresh_process() -> Callable[..., str]:
+    """Return ``fresh_process(text, **environment)``: runs Python code, returns what it prints."""
+    def run(text: str, **environment: str) -> str:
+        root = str(Path(tfqueue_compat.__file__).parents[1])
+        env = {**os.environ, "PYTHONPATH": root, "TF_CPP_MIN_LOG_LEVEL": "3",
+               "CUDA_VISIBLE_DEVICES": "", **environment}
+        done = subprocess.run([sys.executable, "-c", text], env=env, text=True,
+                              capture_output=True, timeout=300, stdin=subprocess.DEVNULL)
+        assert done.returncode == 0, done.stderr[-4000:]
+        return done.stdout.strip()
+    return run

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,8 @@ from .convert import Component, as_array, component_from, describe
 from .errors import SignatureMismatch
 
 __all__ = ["Node", "Signature"]
+
+_MANY = 16  # keys in an error text
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ def _sorted_keys(value: Mapping[Any, Any]) -> tuple[Any, ...]:
     except TypeError:
         raise SignatureMismatch(say(
             "datapoint", expected="a dict whose keys sort, as TensorFlow needs them",
-            received=f"keys {list(value)!r}", do="Use strings as keys.")) from None
+            received=f"keys {_few(value)}", do="Use strings as keys.")) from None
 
 
 def _node_of(value: Any, top: bool) -> Node:
@@ -73,10 +76,10 @@ def _paths(node: Node, prefix: str = "") -> list[str]:
             for p in _paths(child, f"{start}[{label}]" if prefix else f"{start}{label}")]
 
 
-def _pack(node: Node, leaves: list[Any]) -> Any:
-    """Rebuild a nesting from its leaves; takes them from the front of ``leaves``."""
+def _pack(node: Node, leaves: Iterator[Any]) -> Any:
+    """Rebuild a nesting from its leaves."""
     if node.kind == "leaf":
-        return leaves.pop(0)
+        return next(leaves)
     return node.rebuild([_pack(child, leaves) for child in node.children])
 
 
@@ -85,7 +88,7 @@ def _flatten(node: Node, value: Any, path: str, out: list[Any]) -> None:
         out.append(value)
     elif node.kind == "dict":
         if not isinstance(value, Mapping):
-            raise SignatureMismatch(say(path, expected=f"a dict with the keys {list(node.keys)}",
+            raise SignatureMismatch(say(path, expected=f"a dict with the keys {_few(node.keys)}",
                                         received=describe(value),
                                         do="Yield the same structure in each datapoint."))
         if len(value) != len(node.keys) or any(k not in value for k in node.keys):
@@ -103,12 +106,19 @@ def _flatten(node: Node, value: Any, path: str, out: list[Any]) -> None:
 
 def _raise_keys(node: Node, value: Mapping[Any, Any], path: str) -> None:
     missing = [k for k in node.keys if k not in value]
-    extra = [k for k in value if k not in node.keys]
-    hint = near(str(missing[0]), [str(k) for k in extra]) if missing and extra else ""
+    known = set(node.keys)
+    extra = [k for k in value if k not in known]
+    hint = near(str(missing[0]), extra[:_MANY]) if missing and extra else ""
     raise SignatureMismatch(say(
-        path, expected=f"the keys {list(node.keys)}",
-        received=f"{list(value)} (missing {missing}, extra {extra})",
+        path, expected=f"the keys {_few(node.keys)}",
+        received=f"{_few(value)} (missing {_few(missing)}, extra {_few(extra)})",
         do="Yield the same keys in each datapoint." + hint))
+
+
+def _few(keys: Iterable[Any]) -> str:
+    """Keys as a list, not too long for an error text."""
+    some = list(itertools.islice(keys, _MANY + 1))
+    return repr(some) if len(some) <= _MANY else f"[{', '.join(map(repr, some[:_MANY]))}, ...]"
 
 
 class Signature:
@@ -218,7 +228,7 @@ class Signature:
         """Nest flat ``leaves`` as datapoints are nested."""
         if self._flat:
             return self.node.rebuild(list(leaves))
-        return _pack(self.node, list(leaves))
+        return _pack(self.node, iter(leaves))
 
     def flatten(self, datapoint: Any) -> Sequence[Any]:
         """Return the leaves of a datapoint, checked for structure but not for values.
@@ -240,9 +250,9 @@ class Signature:
         missing = [n for n in names if n not in datapoint]
         if missing:
             raise SignatureMismatch(say(
-                "datapoint", expected=f"the keys {list(names)}",
-                received=f"{list(datapoint)}",
-                do=f"Add {missing}." + near(missing[0], datapoint)))
+                "datapoint", expected=f"the keys {_few(names)}", received=_few(datapoint),
+                do=f"Add {_few(missing)}." + near(
+                    missing[0], itertools.islice(datapoint, _MANY))))
         return [datapoint[n] for n in names]
 
     def arrays(self, datapoint: Any) -> list[np.ndarray]:

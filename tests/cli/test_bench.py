@@ -135,13 +135,10 @@ def test_warm_up_empties_the_queue_three_times() -> None:
 @pytest.mark.slow
 def test_the_command_measures_ours_beside_plain(tmp_path: Path) -> None:
     out = tmp_path / "report.md"
-    program = ("import argparse, sys; from tfqueue_compat.cli import bench; "
-               "p = argparse.ArgumentParser(); bench.register(p.add_subparsers()); "
-               "a = p.parse_args(); sys.exit(a.run(a))")
     env = {k: v for k, v in os.environ.items() if not k.startswith("TFQ_")}
     done = subprocess.run(
-        [sys.executable, "-c", program, "bench", "--rounds", "1", "--only", "small", "--ways",
-         "eager,import", "--seconds", "0.2", "--warm", "0.1", "--out", str(out)],
+        [sys.executable, "-m", "tfqueue_compat", "bench", "--rounds", "1", "--only", "small",
+         "--ways", "eager,import", "--seconds", "0.2", "--warm", "0.1", "--out", str(out)],
         env=env, text=True, capture_output=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     assert out.read_text(encoding="utf-8").endswith(done.stdout.rstrip("\n") + "\n")

@@ -139,4 +139,3 @@ def _alive(reference: weakref.ref[Source]) -> Source:
         raise DatasetEnded("QueueInput: Expected the QueueInput to be there still. Received: it "
                            "is gone. Do: Keep a reference to it while its data is used.")
     return source
-

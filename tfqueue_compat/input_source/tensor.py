@@ -186,4 +186,3 @@ def _check(who: str, tensors: Sequence[Any], specs: Sequence[tf.TensorSpec]) -> 
                 f"{who}, input {spec.name or i!r}",
                 expected=f"{spec.dtype.name} {spec.shape}",
                 received=f"{tensor.dtype.name} {shape}", do="Cast or reshape it."))
-

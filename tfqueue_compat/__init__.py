@@ -32,15 +32,11 @@ __all__ = [
     "PrefetchData", "PrefetchDataZMQ", "PrintData", "ProxyDataFlow", "QueueInput",
     "RNGDataFlow", "RandomChooseData", "RandomMixData", "RemoteDataZMQ", "RepeatedData",
     "RepeatedDataPoint", "SVMLightData", "SelectComponent", "StagingInput", "TFDatasetInput",
-    "TFRecordSerializer", "TensorInput", "TestDataSpeed", "TowerContext", "ZMQInput",
-    "argscope", "change_env", "change_gpu", "cli", "collect_env_info", "compat", "dataflow",
-    "dataset", "enable_argscope_for_function", "enable_argscope_for_module", "engine",
-    "execute_only_once", "fix_rng_seed", "get_arg_scope", "get_current_tower_context",
-    "get_default_sess_config", "get_global_step_value", "get_global_step_var", "get_nr_gpu",
-    "get_rng", "get_tf_version_tuple", "get_tqdm", "gradproc", "humanize_time_delta", "imgaug",
-    "input_source", "install", "libinfo", "logger", "optimizer", "plots", "remap_input_source",
-    "send_dataflow_zmq", "summary", "symbolic_functions", "tfutils", "tfv1", "tower",
-    "uninstall", "utils", "varreplace",
+    "TFRecordSerializer", "TensorInput", "TestDataSpeed", "ZMQInput", "change_env",
+    "change_gpu", "cli", "compat", "dataflow", "dataset", "engine", "execute_only_once",
+    "fix_rng_seed", "get_nr_gpu", "get_rng", "get_tqdm", "humanize_time_delta", "imgaug",
+    "input_source", "install", "libinfo", "logger", "plots", "remap_input_source",
+    "send_dataflow_zmq", "tfv1", "uninstall", "utils",
 ]
 
 #: Modules that are attributes of the root, and where they live.

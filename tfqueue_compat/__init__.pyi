@@ -3,7 +3,7 @@
 
 from . import (
     cli as cli, compat as compat, dataflow as dataflow, engine as engine, input_source as
-    input_source, libinfo as libinfo, plots as plots, tfutils as tfutils, utils as utils,
+    input_source, libinfo as libinfo, plots as plots, utils as utils,
 )
 from .cli.alias import install as install, uninstall as uninstall
 from .compat import tfv1 as tfv1
@@ -59,23 +59,6 @@ from .input_source.input_source_base import (
     InputSource as InputSource, remap_input_source as remap_input_source,
 )
 from .libinfo import __version__ as __version__
-from .tfutils import (
-    gradproc as gradproc, optimizer as optimizer, summary as summary, symbolic_functions as
-    symbolic_functions, tower as tower, varreplace as varreplace,
-)
-from .tfutils.argscope import (
-    argscope as argscope, enable_argscope_for_function as enable_argscope_for_function,
-    enable_argscope_for_module as enable_argscope_for_module, get_arg_scope as get_arg_scope,
-)
-from .tfutils.collect_env import collect_env_info as collect_env_info
-from .tfutils.common import (
-    get_default_sess_config as get_default_sess_config, get_global_step_value as
-    get_global_step_value, get_global_step_var as get_global_step_var, get_tf_version_tuple as
-    get_tf_version_tuple,
-)
-from .tfutils.tower import (
-    TowerContext as TowerContext, get_current_tower_context as get_current_tower_context,
-)
 from .utils import logger as logger
 from .utils.gpu import change_gpu as change_gpu, get_nr_gpu as get_nr_gpu
 from .utils.utils import (

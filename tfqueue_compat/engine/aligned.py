@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import importlib
 import platform
 import threading
 from typing import Any
@@ -101,10 +102,8 @@ def _handler() -> tuple[Any, Any] | None:
 
 
 def _numpy_setter() -> Any:
-    try:
-        from numpy._core import _multiarray_umath as umath
-    except ImportError:  # NumPy 1
-        from numpy.core import _multiarray_umath as umath
+    home = "numpy._core" if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else "numpy.core"
+    umath = importlib.import_module(f"{home}._multiarray_umath")
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     table = ctypes.cast(pointer(umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))

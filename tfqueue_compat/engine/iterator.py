@@ -14,7 +14,7 @@ from .source import Source
 __all__ = ["SourceIterator", "SourceIteratorSpec"]
 
 
-class SourceIterator(OwnedIterator):  # type: ignore[misc]
+class SourceIterator(OwnedIterator):
     """A dataset iterator that takes an element without a hop to another thread.
 
     Args:

@@ -11,7 +11,7 @@ import tensorflow as tf
 from ..dataflow.base import as_dataflow, ensure_reset, length
 from ..engine.signature import Signature
 from ..utils.errors import say
-from .input_source_base import InputSource, build_or_reuse_placeholder
+from .input_source_base import InputSource, SessionRunHook, build_or_reuse_placeholder
 
 __all__ = ["FeedInput", "PlaceholderInput"]
 
@@ -44,7 +44,7 @@ class FeedInput(InputSource):
         infinite: iterate it again when it ends; otherwise the hook raises StopIteration.
     """
 
-    class _FeedCallback(v1.train.SessionRunHook):  # type: ignore[misc]
+    class _FeedCallback(SessionRunHook):
         def __init__(self, source: FeedInput) -> None:
             self._source = source
 

@@ -17,6 +17,7 @@ __all__ = ["InputSource", "ProxyInputSource", "build_or_reuse_placeholder",
            "get_sublist_by_names", "get_tensors_inputs", "logger", "remap_input_source"]
 
 v1 = tf.compat.v1
+SessionRunHook: Any = v1.train.SessionRunHook
 
 
 class InputSource(metaclass=ABCMeta):

@@ -19,7 +19,7 @@ from ..engine.staging import DeviceGraphIterator, devices_of
 from ..engine.stream import Mode, Stream
 from ..engine.workers import WorkerSource
 from ..utils.errors import say
-from .input_source_base import InputSource
+from .input_source_base import InputSource, SessionRunHook
 from .user_queue import QueueSettings, settings_of
 
 __all__ = ["BatchQueueInput", "EnqueueThread", "FeedfreeInput", "QueueInput"]
@@ -107,7 +107,8 @@ class QueueInput(FeedfreeInput, SourceDataset):
                 "get_input_tensors()", expected="a graph", received="eager mode",
                 do="Iterate over the QueueInput, or call dequeue(); or build under "
                    "with tf.Graph().as_default()."))
-        return self._iterator().get_next()
+        tensors: list[tf.Tensor] = self._iterator().get_next()
+        return tensors
 
     def _iterator(self) -> Any:
         """The one iterator of the current graph; all towers draw from it."""
@@ -187,7 +188,7 @@ class QueueInput(FeedfreeInput, SourceDataset):
         return [_Initialize(self)] if len(self._devices) > 1 else []
 
 
-class _Initialize(v1.train.SessionRunHook):  # type: ignore[misc]
+class _Initialize(SessionRunHook):
     """Starts the iterator over several devices, which TensorFlow does not start by itself."""
 
     def __init__(self, source: QueueInput) -> None:

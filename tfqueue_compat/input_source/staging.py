@@ -8,12 +8,10 @@ from typing import Any
 
 import tensorflow as tf
 
-from .input_source_base import ProxyInputSource
+from .input_source_base import ProxyInputSource, SessionRunHook
 from ..utils.errors import say
 
 __all__ = ["StagingInput"]
-
-v1 = tf.compat.v1
 
 
 class StagingInput(ProxyInputSource):
@@ -28,7 +26,7 @@ class StagingInput(ProxyInputSource):
         device: where to, e.g. ``/gpu:0``; by default where ``get_input_tensors`` is called.
     """
 
-    class StagingCallback(v1.train.SessionRunHook):  # type: ignore[misc]
+    class StagingCallback(SessionRunHook):
         """Fills the stage at the start and keeps it filled."""
 
         def __init__(self, input: StagingInput, nr_stage: int) -> None:

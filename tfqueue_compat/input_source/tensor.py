@@ -16,6 +16,7 @@ from ..engine.signature import Signature
 from ..engine.source import Source
 from ..engine.stream import Mode
 from ..utils.errors import say
+from .input_source_base import SessionRunHook
 from .queue import FeedfreeInput
 
 __all__ = ["DummyConstantInput", "TFDatasetInput", "TensorInput"]
@@ -133,7 +134,7 @@ class TFDatasetInput(FeedfreeInput):
         self._require_setup()
         key = ("dataset iterator", id(self))
         iterator = keep_with(v1.get_default_graph(), key, self._make_iterator)
-        tensors = tf.nest.flatten(iterator.get_next())
+        tensors: list[tf.Tensor] = tf.nest.flatten(iterator.get_next())
         for tensor, spec in zip(tensors, self._specs):
             tensor.set_shape(spec.shape)
         return tensors
@@ -166,7 +167,7 @@ class TFDatasetInput(FeedfreeInput):
         return super()._size() if size < 0 else size
 
 
-class _Initialize(v1.train.SessionRunHook):  # type: ignore[misc]
+class _Initialize(SessionRunHook):
     def __init__(self, source: TFDatasetInput) -> None:
         self._source = source
 

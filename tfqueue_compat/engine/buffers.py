@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import mmap
 import sys
 import weakref
-from collections import defaultdict
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,9 @@ __all__ = ["ALIGNMENT", "BufferPool", "is_aligned", "sole_owner"]
 ALIGNMENT = 64
 _HUGE_PAGE = 1 << 21
 _FROM_SYSTEM = 1 << 20  # bytes from which a buffer is mapped by itself
+# By default a child process would share the pages and could write into them.
+_PRIVATE: Any = ({"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS}
+                 if hasattr(mmap, "MAP_PRIVATE") else {})
 
 
 class BufferPool:
@@ -25,6 +28,7 @@ class BufferPool:
 
     Args:
         keep: how many free buffers of one size to keep.
+        most_bytes: how much free memory to keep, whatever the sizes.
 
     Example:
         >>> pool = BufferPool()
@@ -33,10 +37,19 @@ class BufferPool:
         0
     """
 
-    def __init__(self, keep: int = 16) -> None:
+    # Buffers come back in whichever thread drops the last view, perhaps in the middle of a line
+    # here: no lock could be held then, so each step below is one that can't be interrupted.
+
+    def __init__(self, keep: int = 16, most_bytes: int = 256 << 20) -> None:
         self._keep = keep
-        self._free: dict[int, list[memoryview]] = defaultdict(list)
+        self._most_bytes = most_bytes
+        self._free: dict[int, list[memoryview]] = {}
         self._lent: dict[int, weakref.ref[np.ndarray]] = {}
+
+    @property
+    def free_bytes(self) -> int:
+        """Bytes that wait to be used again."""
+        return sum(size * len(free) for size, free in list(self._free.items()))
 
     def array(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         """Return an uninitialised, C-ordered, aligned array.
@@ -45,31 +58,42 @@ class BufferPool:
             shape: of the array.
             dtype: of the array, any but object.
         """
-        size = max(math.prod(shape) * dtype.itemsize, 1)
-        memory = self._take(_rounded(size))
+        size = math.prod(shape) * dtype.itemsize
+        memory = self._take(_rounded(max(size, 1)))
         # An ndarray whose base is no ndarray stays the base of every view of it, so that its
         # death tells that of the last view.
         owner = np.frombuffer(memory, np.uint8)
         key = id(owner)
-        free, keep, lent = self._free[len(memory)], self._keep, self._lent
-
-        def give_back(_: object) -> None:
-            lent.pop(key, None)
-            if len(free) < keep:
-                free.append(memory)
-
-        lent[key] = weakref.ref(owner, give_back)
+        self._lent[key] = weakref.ref(owner, functools.partial(self._give_back, key, memory))
         return owner[:size].view(dtype).reshape(shape)
 
     def _take(self, size: int) -> memoryview:
         try:
             return self._free[size].pop()  # last in, first out: its pages are warm
-        except IndexError:
+        except (KeyError, IndexError):
             return _allocate(size)
+
+    def _give_back(self, key: int, memory: memoryview, _: object) -> None:
+        self._lent.pop(key, None)
+        free = self._free.setdefault(len(memory), [])
+        if len(free) < self._keep and self._make_room(len(memory), free):
+            free.append(memory)
+
+    def _make_room(self, size: int, free: list[memoryview]) -> bool:
+        """Drop free buffers of other sizes until one more of this size may be kept."""
+        while self.free_bytes + size > self._most_bytes:
+            others = [f for f in list(self._free.values()) if f and f is not free]
+            if not others:
+                return False
+            del others[0][:1]
+        return True
 
 
 def _rounded(size: int) -> int:
-    unit = mmap.PAGESIZE if size >= _FROM_SYSTEM else ALIGNMENT
+    """The size of the buffer: at most an eighth more, so that there are few sizes."""
+    unit = max(ALIGNMENT, 1 << max(size.bit_length() - 4, 0))
+    if size >= _FROM_SYSTEM:
+        unit = max(unit, mmap.PAGESIZE)
     return -(-size // unit) * unit
 
 
@@ -78,7 +102,7 @@ def _allocate(size: int) -> memoryview:
         raw = np.empty(size + ALIGNMENT, np.uint8)
         start = -raw.ctypes.data % ALIGNMENT
         return memoryview(raw)[start:start + size]
-    area = mmap.mmap(-1, size)
+    area = mmap.mmap(-1, size, **_PRIVATE)
     if size >= _HUGE_PAGE and hasattr(mmap, "MADV_HUGEPAGE"):
         try:
             area.madvise(mmap.MADV_HUGEPAGE)

@@ -55,7 +55,9 @@ class Block:
         self._columns: list[Any] = [
             [None] * rows if c.is_string else pool.array((rows, *shape), c.dtype)
             for c, shape in zip(components, shapes)]
-        self._plan = [(col, c, c.dtype, shape, _PLAIN.get(c.dtype, ()) if shape == () else ())
+        # (column, component, dtype to take as it is, shape, types to take as they are)
+        self._plan = [(col, c, None if c.is_string else c.dtype, shape,
+                       _PLAIN.get(c.dtype, ()) if shape == () else ())
                       for col, c, shape in zip(self._columns, components, shapes)]
 
     @classmethod
@@ -121,7 +123,8 @@ class Block:
             if isinstance(rows, list):
                 rows = _strings(rows, shape)
             if group:
-                rows = rows.reshape((-1, min(group, count)) + rows.shape[1:])
+                size = min(group, count)
+                rows = rows.reshape((count // size, size) + rows.shape[1:])
             out.append(rows)
         return out
 

@@ -245,6 +245,19 @@ def double(dp):
     return [dp[0] * 2, dp[1]]
 df = MultiProcessMapData(DataFromList(data, shuffle=False), 2, double, strict=True)
 assert sorted(int(dp[0][0, 0]) for dp in df) == list(range(0, 80, 2))
+import multiprocessing
+gate = multiprocessing.get_context('fork').Pipe()
+class Slow:
+    def __iter__(self):
+        for i in range(20):
+            yield [i]
+            if i >= 10:  # goes on only when the consumer has it
+                assert gate[0].poll(30) and gate[0].recv() == i
+df = iter(MultiProcessRunnerZMQ(Slow(), 1))
+for i in range(20):
+    assert next(df) == [i]
+    if i >= 10:
+        gate[1].send(i)
 print('fine', flush=True)
 """
 

@@ -53,7 +53,9 @@ class Sender:
         self._rest = rest or self._wait_for_receiver
         self._lock = threading.RLock()
         self._capacity, self._limit_bytes = channel.capacity, channel.limit_bytes
-        self._max_rows, self._hold = max_rows, hold
+        self._max_rows = max_rows
+        # the receiver can only ask for what is held through shared memory
+        self._hold = hold if arena is not None else 0.0
         self._limit = channel.capacity
         self._layout: Layout | None = None   # of the last chunk of columns
         self._grow = 1

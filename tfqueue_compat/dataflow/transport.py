@@ -60,7 +60,7 @@ def channel(capacity: int, share: int = 1) -> tuple[End, End]:
     except OSError as e:
         arena = None
         log_once(f"Workers send their data through pipes, which is slower: {e}", "warning")
-    data_r, data_w = pipe()
+    data_r, data_w = pipe(wide=True)
     credit_r, credit_w = pipe()
     limits = max(1, int(capacity)), max(1 << 20, total // 4 // max(1, share))
     return End(arena, data_w, credit_r, *limits), End(arena, data_r, credit_w, *limits)

@@ -20,7 +20,7 @@ __all__ = ["Fd", "Reader", "Writer", "aligned_empty", "pipe", "wait_readable"]
 
 _FRAME = struct.Struct("<QQ")  # bytes of the head, bytes of the payload
 _READ = 1 << 16
-_PIPE_BYTES = 1 << 20
+_WIDE = 1 << 18  # bytes in a pipe for data, where the system allows it
 ALIGN = 64
 
 
@@ -38,11 +38,11 @@ class Fd:
     def __del__(self) -> None:
         self.close()
 
-    def close(self) -> None:
+    def close(self, _close: Callable[[int], None] = os.close) -> None:
         """Close it, if it is open."""
         fd, self.fd = self.fd, -1
         if fd >= 0:
-            os.close(fd)
+            _close(fd)  # a default argument, as it may run when modules are gone
 
     def nudge(self, count: int = 1) -> None:
         """Write ``count`` bytes, to wake who reads; a full or closed pipe is no error."""
@@ -68,15 +68,16 @@ def _arrive(dup: Any) -> Fd:
     return Fd(dup.detach())
 
 
-def pipe() -> tuple[Fd, Fd]:
+def pipe(wide: bool = False) -> tuple[Fd, Fd]:
     """Return the reading and the writing end of a new pipe; no call on them blocks."""
     r, w = os.pipe()
     os.set_blocking(r, False)
     os.set_blocking(w, False)
-    try:
-        fcntl.fcntl(w, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
-    except (AttributeError, OSError):  # Linux only, and limited per user
-        pass
+    if wide:
+        try:
+            fcntl.fcntl(w, fcntl.F_SETPIPE_SZ, _WIDE)
+        except (AttributeError, OSError):  # Linux only, and limited per user
+            pass
     return Fd(r), Fd(w)
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where training data comes from: tensorpack's input sources, over the engine."""
 
+from .enqueue import EnqueueThread
 from .feed import FeedInput, PlaceholderInput
 from .input_source_base import InputSource, remap_input_source
-from .queue import BatchQueueInput, EnqueueThread, FeedfreeInput, QueueInput
+from .queue import BatchQueueInput, FeedfreeInput, QueueInput
 from .staging import StagingInput
 from .tensor import DummyConstantInput, TensorInput, TFDatasetInput
 from .zmq import ZMQInput

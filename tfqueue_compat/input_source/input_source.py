@@ -2,8 +2,9 @@
 """tensorpack's path of the input sources."""
 
 from ..utils import logger
+from .enqueue import EnqueueThread
 from .feed import FeedInput, PlaceholderInput
-from .queue import BatchQueueInput, EnqueueThread, FeedfreeInput, QueueInput
+from .queue import BatchQueueInput, FeedfreeInput, QueueInput
 from .staging import StagingInput
 from .tensor import DummyConstantInput, TensorInput, TFDatasetInput
 from .zmq import ZMQInput

@@ -16,19 +16,15 @@ from ..engine.meter import Meter
 from ..engine.signature import Signature
 from ..engine.source import Source
 from ..engine.staging import DeviceGraphIterator, devices_of
-from ..engine.stream import Mode, Stream
+from ..engine.stream import Mode
 from ..engine.workers import WorkerSource
 from ..utils.errors import say
 from .input_source_base import InputSource, SessionRunHook
 from .user_queue import QueueSettings, settings_of
 
-__all__ = ["BatchQueueInput", "EnqueueThread", "FeedfreeInput", "QueueInput"]
+__all__ = ["BatchQueueInput", "FeedfreeInput", "QueueInput"]
 
 v1 = tf.compat.v1
-
-#: tensorpack's EnqueueThread owned the dataflow's iterator and filled the queue; that is the
-#: engine's stream now. A user never starts one.
-EnqueueThread = Stream
 
 
 class FeedfreeInput(InputSource):

@@ -267,3 +267,10 @@ def test_without_shared_memory_it_goes_through_pipes_and_says_so_once() -> None:
                           timeout=120)
     assert done.stdout.strip().endswith("fine"), done.stderr
     assert (done.stdout + done.stderr).count("through pipes") == 1
+
+
+def test_objects_with_and_without_buffers_where_room_is_scarce() -> None:
+    big = np.zeros(1 << 15)  # 256 KiB, where 1 MiB is allowed
+    sent = [[{i}, big + i] if i % 5 in (2, 3) else [{i}] for i in range(200)]
+    got = Pair(iter(sent), share=1 << 30).all()  # keeps all of them
+    assert len(got) == 200 and all(map(same, got, sent))

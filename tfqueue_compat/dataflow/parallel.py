@@ -72,7 +72,7 @@ class _ProcessRunner(ProxyDataFlow):
                 got = pool.take_any(1.0)
                 if got is not None:
                     self._ready.extend(got[1].datapoints())
-        except Exception:
+        except BaseException:  # Ctrl-C too: half a message may have been read
             self._pool = None  # the next pass begins with new workers
             pool.stop()
             raise

@@ -116,9 +116,6 @@ class Sender:
         finally:
             self._streaming = 0
         with self._lock:
-            if isinstance(held, Rows) and held is not self._open:  # they were found to differ
-                for row in held.take():
-                    self.add(row if held.layout.flat is tuple else list(row))
             if left_over is not NOTHING:
                 self.add(left_over)
             else:
@@ -164,9 +161,11 @@ class Sender:
             layout, lists = held.stack(rows, block)
         except Mixed as e:
             self._give_up_memory()
-            return self._repack(e.args[0])
+            self._repack(e.args[0])
+            self._open = held  # the thread that fills it may be at it
+            return
         held.capacity = self._rows_now(held.nbytes)
-        self._open = held  # the thread that fills it may be at it
+        self._open = held  # as above
         self._send_layout(n, n, layout, lists, block)
 
     def _send_columns(self, held: Columns) -> None:
@@ -281,8 +280,7 @@ class Sender:
     def _add_pickled(self, dp: Any) -> None:
         data, raws = pickled(dp)
         held = self._open
-        if not isinstance(held, Pickles) or held.full or (
-                held.block is not None and not held.fits(raws)):
+        if not isinstance(held, Pickles) or held.full or (held.n and not held.fits(raws)):
             self.flush()
             held = Pickles()
             self._set_limit(len(data) + span(raws))

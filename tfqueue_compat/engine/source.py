@@ -25,6 +25,7 @@ __all__ = ["POLL", "Source"]
 #: Seconds that TensorFlow waits in Python at most; then it gets an empty chunk, and can notice
 #: that it was cancelled.
 POLL = 0.1
+_PENDING = -1
 
 
 class _Channel(Protocol):
@@ -56,11 +57,10 @@ class Source:
         self._dtypes = dtypes
         self._handover = Handover()
         self._lock = threading.RLock()
-        self._pending: Stream | None = None
         self._numbers = itertools.count()
         self._open: dict[int, _Channel] = {}
         self._failures: deque[Failure] = deque(maxlen=16)
-        self._finalizer = weakref.finalize(self, _close_all, self._open)
+        weakref.finalize(self, _close_all, self._open)
         _live.add(self)
 
     def __len__(self) -> int:
@@ -102,16 +102,13 @@ class Source:
         return self._given is None
 
     def _read_first(self) -> Signature:
-        stream = self._pending or Stream(self.dataflow, self.meter, None, self._handover)
-        self._pending = None
+        stream = Stream(self.dataflow, self.meter, None, self._handover)
         try:
             signature = stream.read_first()
         except BaseException:
             stream.close()
             raise
-        self._pending = stream
-        self._finalizer.detach()
-        self._finalizer = weakref.finalize(self, _close_all, self._open, stream)
+        self._open[_PENDING] = stream  # the first iterator takes it over
         return signature
 
     # ---- called by TensorFlow
@@ -120,9 +117,9 @@ class Source:
         """Start a stream for a new TensorFlow iterator and return its number."""
         with self._lock:
             signature = self.signature if mode.group else self.element_signature
-            stream = self._pending or Stream(self.dataflow, self.meter, signature,
-                                             self._handover)
-            self._pending = None
+            stream = self._open.pop(_PENDING, None)
+            if not isinstance(stream, Stream):
+                stream = Stream(self.dataflow, self.meter, signature, self._handover)
             stream.begin(mode, signature)
             number = next(self._numbers)
             self._open[number] = stream
@@ -160,12 +157,11 @@ class Source:
     def stop(self) -> None:
         """Close all streams. Iterators over them end with an error; new ones start afresh."""
         with self._lock:
-            pending, self._pending = self._pending, None
-        _close_all(self._open, pending)
+            _close_all(self._open)
 
 
-def _close_all(channels: dict[int, _Channel], pending: Stream | None = None) -> None:
-    for channel in [*channels.values(), *([pending] if pending else [])]:
+def _close_all(channels: dict[int, _Channel]) -> None:
+    for channel in list(channels.values()):
         channel.close()
     channels.clear()
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
 from ..dataflow.base import ensure_reset
 from ..dataflow.raw import ForeignDataFlow
@@ -23,7 +24,7 @@ from ..utils.errors import say
 from .buffers import BufferPool, sole_owner
 from .chunk import LARGE, Block, Cadence, empty, mixed_shapes, shapes_of
 from .convert import Component
-from .errors import DatasetEnded
+from .errors import DatasetEnded, SignatureMismatch
 from .handover import Handover
 from .interrupt import InterruptWatch
 from .meter import Meter
@@ -76,6 +77,7 @@ class Stream:
         self._open: Block | None = None
         self._pool = BufferPool()
         self._cadence = Cadence(1)
+        self._bound = meter.capacity
         self._changed = threading.Condition()
         self._hungry = False
         self._closed = False
@@ -85,6 +87,8 @@ class Stream:
         self._watch = InterruptWatch()
         self._put = 0
         self._taken = 0
+        self._dropped = 0
+        self._unit = 1
         self._thread = threading.Thread(target=_run, args=(self,), daemon=True,
                                         name=f"QueueInput {self._name}")
         self._thread.start()
@@ -102,7 +106,7 @@ class Stream:
             while not (self.first_read or self._ended or self._error or self._closed):
                 self._changed.wait(0.2)  # in slices, so that Ctrl-C comes through
         if self._error:
-            raise self._error.with_traceback(self._trace)
+            raise _untouched(self._error).with_traceback(self._trace)
         if self.first_read is None:
             raise DatasetEnded(say(
                 self._name, expected="at least one datapoint",
@@ -115,7 +119,10 @@ class Stream:
         with self._changed:
             self.signature = signature
             self._cadence = Cadence(mode.group)
+            self._unit = max(mode.group, 1)
             self._mode = mode
+            if not self._closed:
+                self._watch.arm()
             self._changed.notify_all()
 
     def take(self, timeout: float) -> list[np.ndarray]:
@@ -126,12 +133,13 @@ class Stream:
             Exception: what the dataflow raised, after the datapoints before it.
         """
         self._cadence.asked()
+        self._set_bound()
         with self._changed:
             before = self._taken
             if not self._ready():
                 self._wait(timeout)
             arrays = self._next_arrays()
-            if self._put - self._taken <= self._limit // 2 or self._cadence.elements == 1:
+            if self._put - self._taken <= self._bound // 2 or self._cadence.elements == 1:
                 self._changed.notify_all()
         self._cadence.answered(self._taken - before)
         return arrays
@@ -141,11 +149,18 @@ class Stream:
         with self._changed:
             if not self._closed:
                 self._closed = True
-                self._meter.dropped(self._put - self._taken)
+                self._drop()
                 self._meter.took(0)
             self._blocks.clear()
+            self._pool = BufferPool()  # the old one goes with the last array out of it
             self._changed.notify_all()
         self._watch.disarm()
+
+    def _drop(self) -> None:
+        """Tell the meter of datapoints that nobody will take, each once."""
+        dropped = self._put - self._taken
+        self._meter.dropped(dropped - self._dropped)
+        self._dropped = dropped
 
     def join(self, timeout: float) -> bool:
         """Wait at most ``timeout`` seconds for the thread to end; say whether it has."""
@@ -153,13 +168,12 @@ class Stream:
             self._thread.join(timeout)
         return not self._thread.is_alive()
 
-    @property
-    def _limit(self) -> int:
-        return max(self._meter.capacity, self._cadence.rows)
+    def _set_bound(self) -> None:
+        """How many datapoints may wait: the queue's capacity, or a chunk."""
+        self._bound = max(self._meter.capacity, self._cadence.rows)
 
     def _ready(self) -> bool:
-        group = self._mode.group if self._mode else 0
-        return (self._put - self._taken >= max(group, 1)
+        return (self._put - self._taken >= self._unit
                 or self._ended or self._closed or self._error is not None)
 
     def _wait(self, timeout: float) -> None:
@@ -192,7 +206,6 @@ class Stream:
         block = self._front()
         count = self._takable(block, mode) if block else 0
         if block and count:
-            self._watch.disarm()
             arrays = block.take(count, mode.group)
             self._taken += count
             self._meter.took(count)
@@ -217,14 +230,11 @@ class Stream:
         if not mode.group:
             return min(left, self._cadence.rows)
         whole = min(left, self._cadence.rows) // mode.group * mode.group
-        if whole or not self._ended or mode.drop_remainder:
-            return whole
-        return left
+        last = self._ended and not (mode.drop_remainder or mode.endless)
+        return whole or (left if last else 0)
 
     def _nothing(self, mode: Mode) -> list[np.ndarray]:
-        self._watch.arm()
         if self._watch.fired():
-            self._watch.disarm()
             raise KeyboardInterrupt
         signature = self.signature
         return empty(signature.components, mode.group) if signature else []
@@ -285,13 +295,16 @@ class Stream:
 
     def _fill(self, iterator: Iterator[Any]) -> bool:
         """Store what the iterator gives; False when it was stopped before the end."""
-        meter = self._meter
-        for dp in iterator:
+        meter, signature = self._meter, self.signature
+        if signature is None:
+            return False
+        flatten = signature.flatten
+        for dp in iterator:  # some 2 microseconds a datapoint: mind each attribute
             if self._closed:
                 return False
             meter.produced += 1
             block = self._open
-            if block is None or not block.add(self.signature.flatten(dp)):  # type: ignore
+            if block is None or not block.add(flatten(dp)):
                 box = [dp]
                 del dp
                 self._store(box)
@@ -303,7 +316,7 @@ class Stream:
                     self._seal()
                 if self._hungry:
                     self._feed()
-            if self._put - self._taken >= self._limit and not self._wait_for_room():
+            if self._put - self._taken >= self._bound and not self._wait_for_room():
                 return False
         return not self._closed
 
@@ -314,6 +327,8 @@ class Stream:
             return
         owned = sole_owner(box)
         leaves = signature.flatten(box[0])
+        if leaves is not box[0]:  # nested: the leaves are others than the components on top
+            owned = []
         arrays, shapes, nbytes = shapes_of(signature.components, leaves)
         group = self._mode.group if self._mode else 0
         if nbytes >= LARGE and not group:
@@ -344,9 +359,12 @@ class Stream:
         group = self._mode.group if self._mode else 0
         if self._open and group and self._open.filled % group:
             raise mixed_shapes("datapoint", self._open.shapes, shapes)
-        self._seal()
         self._cadence.sized(nbytes)
+        self._set_bound()
         rows = self._cadence.block_rows(self._meter.capacity)
+        if self._open:  # not full: shapes vary, and the next block may not get full either
+            rows = min(rows, 2 * self._open.filled)
+            self._seal()
         self._open = Block(components, shapes, rows, self._pool)
         self._blocks.append(self._open)
 
@@ -357,6 +375,8 @@ class Stream:
 
     def _feed(self) -> None:
         """Wake the consumer, who is waiting, and let it have the interpreter at once."""
+        if self._put - self._taken < self._unit:
+            return  # not a whole batch yet
         with self._changed:
             self._changed.notify_all()
         time.sleep(0)
@@ -372,19 +392,23 @@ class Stream:
     @property
     def _resume(self) -> int:
         """The level at which to go on: not at each datapoint, where datapoints are quick."""
-        limit = self._limit
+        limit = self._bound
         return limit if self._cadence.elements == 1 else max(limit - limit // 4, 1)
 
     def _finish_pass(self, iterator: Iterator[Any]) -> None:
-        close = getattr(iterator, "close", None)
-        if callable(close):
-            close()
+        if isinstance(iterator, Generator):  # another's close() may mean something else
+            iterator.close()
 
     def _finish(self, error: BaseException | None) -> None:
         with self._changed:
             self._seal()
-            if error is not None and not self._closed:
+            if self._closed:
+                self._drop()
+                self._blocks.clear()  # one may have been added since
+            elif error is not None:
                 self._error, self._trace = error, error.__traceback__
+                if isinstance(error, SignatureMismatch) and self.first_read is not None:
+                    self._meter.dropped(1)  # it was produced, but is stored nowhere
             self._ended = True
             self._changed.notify_all()
 
@@ -392,7 +416,7 @@ class Stream:
 def _run(stream: Stream) -> None:
     try:
         stream._produce()
-    except StopIteration as e:
+    except (StopIteration, tf.errors.OutOfRangeError) as e:  # either would pass for the end
         stream._finish(_not_the_end(stream._name, e))
     except BaseException as e:  # kept, and raised where the consumer is
         stream._finish(e)
@@ -402,11 +426,17 @@ def _run(stream: Stream) -> None:
         stream._dataflow = None
 
 
-def _not_the_end(name: str, stop: StopIteration) -> RuntimeError:
-    """What a generator makes of a StopIteration that its own code lets out."""
+def _not_the_end(name: str, stop: Exception) -> RuntimeError:
+    """As a generator does with a StopIteration that its own code lets out."""
     error = RuntimeError(say(
         name, expected="an iterator, which ends by StopIteration from its __next__",
-        received=f"StopIteration({stop}) from elsewhere in the dataflow",
-        do="Look at its traceback for a next() without a default."))
+        received=f"{type(stop).__name__}({stop}) from elsewhere in the dataflow",
+        do="Look at its traceback, e.g. for a next() without a default."))
     error.__cause__ = stop
     return error.with_traceback(stop.__traceback__)
+
+
+def _untouched(error: BaseException) -> BaseException:
+    """Let it pass through a ``tf.function`` that is being traced: autograph makes a new one else."""
+    error.ag_pass_through = True  # type: ignore[attr-defined]
+    return error

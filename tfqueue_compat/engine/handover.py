@@ -32,8 +32,8 @@ class Handover:
     def begin(self) -> None:
         """Take over in a new producer thread."""
         self._last = None
-        if self._decided and not align_this_thread():
-            self._decided = False
+        if self._aliasing and not align_this_thread():
+            self._decided = self._aliasing = False
 
     def aliases(self, possible: bool) -> bool:
         """Say whether to alias the datapoint at hand.

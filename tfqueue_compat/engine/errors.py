@@ -38,6 +38,8 @@ class Failure:
         self.error = error
         self.number = next(_numbers)
         self._trace = _from_user(error.__traceback__)
+        self._cause = error.__cause__ or (
+            None if error.__suppress_context__ else error.__context__)
         _failures[self.number] = self
 
     def text(self) -> str:
@@ -46,10 +48,14 @@ class Failure:
             message = str(self.error)
         except Exception:  # a faulty __str__ must not take the error's place
             message = "?"
-        return f"{type(self.error).__name__}: {message} [input error {self.number}]"
+        # The mark comes first: TensorFlow reads no further than a zero byte, and nothing at all
+        # where a text is no UTF-8.
+        return (f"[input error {self.number}] {type(self.error).__name__}: "
+                + message.encode("utf-8", "backslashreplace").decode())
 
     def raised(self) -> BaseException:
-        """The error, with its traceback as it was in the producer."""
+        """The error, with its traceback and its cause as they were in the producer."""
+        self.error.__cause__ = self._cause  # TensorFlow raises errors "from None"
         return self.error.with_traceback(self._trace)
 
 

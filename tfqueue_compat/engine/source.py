@@ -103,13 +103,12 @@ class Source:
 
     def _read_first(self) -> Signature:
         stream = Stream(self.dataflow, self.meter, None, self._handover)
-        try:
-            signature = stream.read_first()
-        except BaseException:
-            stream.close()
-            raise
         self._open[_PENDING] = stream  # the first iterator takes it over
-        return signature
+        try:
+            return stream.read_first()
+        except BaseException:
+            self.end(_PENDING)
+            raise
 
     # ---- called by TensorFlow
 
@@ -140,7 +139,7 @@ class Source:
 
     def keep(self, error: BaseException) -> Failure:
         """Keep an error on its way through TensorFlow, which takes a text only."""
-        for failure in self._failures:
+        for failure in list(self._failures):
             if failure.error is error:
                 return failure
         self._failures.append(Failure(error))
@@ -156,14 +155,17 @@ class Source:
 
     def stop(self) -> None:
         """Close all streams. Iterators over them end with an error; new ones start afresh."""
-        with self._lock:
-            _close_all(self._open)
+        # without the lock: its holder may be waiting for the first datapoint
+        _close_all(self._open)
 
 
 def _close_all(channels: dict[int, _Channel]) -> None:
-    for channel in list(channels.values()):
+    while channels:
+        try:
+            _, channel = channels.popitem()
+        except KeyError:  # another thread was quicker
+            return
         channel.close()
-    channels.clear()
 
 
 _live: weakref.WeakSet[Source] = weakref.WeakSet()

@@ -20,7 +20,7 @@ __all__ = ["Block", "Cadence", "LARGE", "empty", "mixed_shapes", "shapes_of"]
 LARGE = 1 << 20
 _CHUNK_BYTES = 4 << 20
 _CHUNK_ROWS = 2048
-_LASTS = 0.01
+_LASTS = 0.02
 
 # Scalars that NumPy itself stores rightly: it refuses a Python int that is out of range
 # (NumPy 2; NumPy 1 wraps it, so there it takes the slow way).
@@ -193,6 +193,7 @@ class Cadence:
         if self._count:
             lasted = max(time.perf_counter() - self._left, 1e-6)
             wanted = int(self._count * _LASTS / lasted)
+            wanted = max(wanted, self.elements // 2)  # one hiccup tells little
             self.elements = max(1, min(wanted, self.elements * 2, self._most))
 
     def answered(self, rows: int) -> None:

@@ -32,10 +32,7 @@ from .signature import Signature
 
 __all__ = ["Mode", "Stream"]
 
-# A crossing costs some 0.2 ms: a producer that gives datapoints more often than that gives
-# several at once, if it is let.
-_PAUSE = 0.0003  # seconds
-_PAUSES = 6
+_MOMENT = 1e-3  # seconds
 
 
 @dataclass(frozen=True)
@@ -80,6 +77,9 @@ class Stream:
         self._bound = meter.capacity
         self._changed = threading.Condition()
         self._hungry = False
+        self._wanted = 0
+        self._pace = 0.0  # datapoints a second, while the producer is not held up
+        self._seen = time.perf_counter(), 0.0, 0
         self._closed = False
         self._ended = False
         self._error: BaseException | None = None
@@ -136,8 +136,9 @@ class Stream:
         self._set_bound()
         with self._changed:
             before = self._taken
-            if not self._ready():
-                self._wait(timeout)
+            rows = self._worth_waiting_for()
+            if self._put - before < rows:
+                self._wait(rows, timeout)
             arrays = self._next_arrays()
             if self._put - self._taken <= self._bound // 2 or self._cadence.elements == 1:
                 self._changed.notify_all()
@@ -173,29 +174,34 @@ class Stream:
         self._bound = max(self._meter.capacity, self._cadence.rows)
 
     def _ready(self) -> bool:
-        return (self._put - self._taken >= self._unit
-                or self._ended or self._closed or self._error is not None)
+        return (self._put >= self._wanted or self._ended or self._closed
+                or self._error is not None)
 
-    def _wait(self, timeout: float) -> None:
-        self._hungry = True
-        self._changed.notify_all()  # a producer that waits for more room must not
+    def _worth_waiting_for(self) -> int:
+        """Datapoints, in whole groups, that the producer makes in a moment at its own pace.
+
+        A crossing costs some 0.2 ms, whatever it carries: a quick producer is given a moment to
+        make it worth while; one that is slower than that is not waited for.
+        """
+        now, waited = time.perf_counter(), self._meter.producer_wait
+        busy = now - self._seen[0] - (waited - self._seen[1])
+        if busy > _MOMENT:
+            self._pace = (self._put - self._seen[2]) / busy
+            self._seen = now, waited, self._put
+        rows = min(int(self._pace * _MOMENT), self._cadence.rows)
+        return max(rows // self._unit, 1) * self._unit
+
+    def _wait(self, rows: int, timeout: float) -> None:
+        """Wait a moment for many datapoints, then for as long as it takes for one element."""
         start = time.perf_counter()
-        self._changed.wait_for(self._ready, timeout)
-        if time.perf_counter() - start < _PAUSE:
-            self._linger()
-        self._hungry = False
+        for count, limit in ((rows, min(_MOMENT, timeout)), (self._unit, timeout)):
+            self._wanted = self._taken + count
+            if not self._ready():
+                self._hungry = True
+                self._changed.notify_all()  # a producer that waits for more room must not
+                self._changed.wait_for(self._ready, limit)
+                self._hungry = False
         self._meter.consumer_wait += time.perf_counter() - start
-
-    def _linger(self) -> None:
-        """Let a quick producer fill more of the chunk; one that pauses is not waited for."""
-        for _ in range(_PAUSES):
-            before = self._put
-            if before - self._taken >= self._cadence.rows or self._ended or self._closed:
-                return
-            self._hungry = False
-            self._changed.wait(_PAUSE)
-            if self._put == before:
-                return
 
     def _next_arrays(self) -> list[np.ndarray]:
         if self._closed:
@@ -314,7 +320,7 @@ class Stream:
                 self._put += 1
                 if block.filled == block.rows:
                     self._seal()
-                if self._hungry:
+                if self._hungry and self._put >= self._wanted:
                     self._feed()
             if self._put - self._taken >= self._bound and not self._wait_for_room():
                 return False
@@ -340,7 +346,7 @@ class Stream:
             if self._open.filled == self._open.rows:
                 self._seal()
         self._put += 1
-        if self._hungry:
+        if self._hungry and self._put >= self._wanted:
             self._feed()
 
     def _make_large(self, components: Any, arrays: list[np.ndarray], leaves: Any,
@@ -378,6 +384,7 @@ class Stream:
         if self._put - self._taken < self._unit:
             return  # not a whole batch yet
         with self._changed:
+            self._hungry = False
             self._changed.notify_all()
         time.sleep(0)
 

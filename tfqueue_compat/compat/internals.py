@@ -11,10 +11,12 @@ from typing import Any
 
 import tensorflow as tf
 
-__all__ = ["OwnedIterator", "asking_keras", "generator_dataset",
-           "graph_device_iterator", "owned_device_iterator",
+from ..utils.errors import NotSupported, say
+
+__all__ = ["OwnedIterator", "asking_keras", "chrome_trace", "generator_dataset",
+           "graph_device_iterator", "local_cli_debug_hook", "owned_device_iterator",
            "iterator_get_next_sync", "route_errors",
-           "route_session_errors", "v2_behavior"]
+           "route_session_errors", "v2_behavior", "was_interrupted"]
 
 
 def _owned_iterator() -> type:
@@ -79,7 +81,10 @@ def route_errors(error_in: Callable[[str], BaseException | None]) -> None:
     before = core._status_to_exception
 
     def status_to_exception(status: Any) -> BaseException:  # of single operations
-        return error_in(str(status.message)) or before(status)
+        error = error_in(str(status.message))
+        if error is not None:
+            raise error from error.__cause__  # returned, it would be raised "from None"
+        return before(status)
 
     def routed(call: Callable[..., Any]) -> Callable[..., Any]:  # of functions
         def execute(*args: Any, **kwargs: Any) -> Any:
@@ -89,7 +94,11 @@ def route_errors(error_in: Callable[[str], BaseException | None]) -> None:
                 error = error_in(str(e.message))
                 if error is None:
                     raise
-                raise error from None
+                raise error from error.__cause__
+            except RuntimeError as e:
+                if not was_interrupted(e):
+                    raise
+            raise KeyboardInterrupt
         return execute
 
     status_to_exception._tfqueue_compat = True  # type: ignore[attr-defined]
@@ -103,6 +112,7 @@ def route_session_errors(graph: tf.Graph, error_in: Callable[[str], BaseExceptio
 
     A session looks up the failed operation in its graph, by name, while it handles the error.
     """
+    _route_interrupts()
     if getattr(graph.get_operation_by_name, "_tfqueue_compat", False):
         return
     find = graph.get_operation_by_name
@@ -114,11 +124,39 @@ def route_session_errors(graph: tf.Graph, error_in: Callable[[str], BaseExceptio
             if isinstance(error, KeyError):  # the session takes one for a missing operation
                 return _Raises(error)
             if error is not None:
-                raise error from None
+                raise error from error.__cause__
         return find(name)
 
     get_operation_by_name._tfqueue_compat = True  # type: ignore[attr-defined]
     graph.get_operation_by_name = get_operation_by_name
+
+
+def was_interrupted(error: RuntimeError) -> bool:
+    """Whether an error stands for a Ctrl-C that waited while TensorFlow failed.
+
+    TensorFlow makes an exception of its own then; the signal's handler runs in the midst of that,
+    and pybind11 reports the mix as a RuntimeError that names both.
+    """
+    return "REPLACED BY KeyboardInterrupt" in str(error)
+
+
+def _route_interrupts() -> None:
+    """Let a Ctrl-C that waited while ``Session.run`` failed come out as KeyboardInterrupt."""
+    from tensorflow.python.client import pywrap_tf_session
+    if getattr(pywrap_tf_session.TF_SessionRun_wrapper, "_tfqueue_compat", False):
+        return
+    run = pywrap_tf_session.TF_SessionRun_wrapper
+
+    def session_run(*args: Any) -> Any:
+        try:
+            return run(*args)
+        except RuntimeError as e:
+            if not was_interrupted(e):
+                raise
+        raise KeyboardInterrupt
+
+    session_run._tfqueue_compat = True  # type: ignore[attr-defined]
+    pywrap_tf_session.TF_SessionRun_wrapper = session_run
 
 
 class _Raises:
@@ -130,7 +168,7 @@ class _Raises:
         self._error = error
 
     def __getattr__(self, name: str) -> Any:
-        raise self._error from None
+        raise self._error from self._error.__cause__
 
 
 def asking_keras() -> tuple[bool, int | None]:
@@ -170,3 +208,27 @@ def v2_behavior() -> bool:
     """Return whether TensorFlow's v2 behavior is on."""
     from tensorflow.python import tf2
     return bool(tf2.enabled())
+
+
+# What the callbacks need.
+
+def local_cli_debug_hook(*args: Any, **kwargs: Any) -> Any:
+    """Return a ``tfdbg.LocalCLIDebugHook``.
+
+    Raises:
+        NotSupported: where this TensorFlow has none.
+    """
+    try:
+        from tensorflow.python.debug import LocalCLIDebugHook
+    except ImportError as e:
+        raise NotSupported(say("TFLocalCLIDebugHook", expected="TensorFlow's command-line debugger",
+                               received=f"TensorFlow {tf.__version__}, which has it no more",
+                               do="Use tf.debugging, CheckNumerics() or InjectShell().")) from e
+    return LocalCLIDebugHook(*args, **kwargs)
+
+
+def chrome_trace(step_stats: Any) -> str:
+    """Return the JSON of a step's statistics that ``chrome://tracing`` loads."""
+    from tensorflow.python.client import timeline
+    trace: str = timeline.Timeline(step_stats).generate_chrome_trace_format(show_memory=True)
+    return trace

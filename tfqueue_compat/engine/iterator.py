@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from ..compat.internals import OwnedIterator, iterator_get_next_sync
+from ..compat.internals import OwnedIterator, iterator_get_next_sync, was_interrupted
 from .signature import Signature
 from .source import Source
 
@@ -34,14 +34,23 @@ class SourceIterator(OwnedIterator):
         self._count = count
 
     def _next_internal(self) -> Any:
-        flat = iterator_get_next_sync(
-            self._iterator_resource, output_types=self._flat_output_types,
-            output_shapes=self._flat_output_shapes)
+        flat = self._flat_next()
         if self._source is not None and tf.executing_eagerly():
-            self._source.meter.delivered(self._count)
+            # a last batch may be smaller
+            self._source.meter.delivered(1 if self._count == 1 else int(flat[0].shape[0]))
         if self._signature is not None:
             return self._signature.pack(flat)
         return tf.nest.pack_sequence_as(self._element_spec, flat, expand_composites=True)
+
+    def _flat_next(self) -> Any:
+        try:
+            return iterator_get_next_sync(
+                self._iterator_resource, output_types=self._flat_output_types,
+                output_shapes=self._flat_output_shapes)
+        except RuntimeError as e:
+            if not was_interrupted(e):
+                raise
+        raise KeyboardInterrupt
 
     @property
     def _type_spec(self) -> Any:

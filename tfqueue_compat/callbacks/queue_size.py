@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How full the input's queue is, for the monitors: is the data or the model the bottleneck?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..engine.hooks import Callback
+from ..utils import logger
+
+__all__ = ["QueueSize", "meter_of"]
+
+_DATA_BOUND = "data-bound"
+
+
+class QueueSize(Callback):
+    """Reports how many datapoints waited in an input's queue, on average over the steps.
+
+    The name is that of tensorpack's summary, e.g. ``QueueInput/queue_size``; it is reported with
+    the last step of each epoch, and every ``period`` steps. After an epoch in which the model
+    mostly waited for data, a line in the log says so. ``trainer.input_meter`` is the meter.
+
+    Args:
+        source: the input source; one that has no queue, also inside of others, is not reported.
+        period: in steps; 0 for none.
+    """
+
+    def __init__(self, source: Any, period: int = 0) -> None:
+        self._owner, self.meter = meter_of(source)
+        self._period = int(period)
+        self._total = self._count = 0
+
+    def _setup_graph(self) -> None:
+        self.trainer.input_meter = self.meter
+
+    def _trigger_step(self) -> None:
+        if self.meter is None:
+            return
+        self._total += self.meter.occupancy
+        self._count += 1
+        step = self.local_step + 1
+        if step == self.trainer.steps_per_epoch or self._period and step % self._period == 0:
+            self.trainer.monitors.put_scalar(f"{self._owner}/queue_size",
+                                             self._total / self._count)
+            self._total = self._count = 0
+
+    def _trigger_epoch(self) -> None:
+        if self.meter is not None and self.meter.verdict().startswith(_DATA_BOUND):
+            logger.info("%s: %s", self._owner, self.meter.verdict())
+
+
+def meter_of(source: Any) -> tuple[str, Any]:
+    """Return the class name of the source that has a queue, and its meter; or ("", None).
+
+    Args:
+        source: an input source, or one around it.
+    """
+    while source is not None:
+        meter = getattr(source, "meter", None)
+        if meter is not None:
+            return type(source).__name__, meter
+        source = getattr(source, "_input", None)
+    return "", None

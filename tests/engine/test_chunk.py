@@ -13,7 +13,7 @@ import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tfqueue_compat.engine import Signature, SignatureMismatch
+from tfqueue_compat.engine import Signature, SignatureMismatch, chunk
 from tfqueue_compat.engine.buffers import BufferPool, is_aligned
 from tfqueue_compat.engine.chunk import Block, Cadence, empty, shapes_of
 
@@ -187,14 +187,14 @@ def test_the_cadence_starts_at_one_and_at_most_doubles(
             cadence.rows <= 2048 and cadence.rows * nbytes <= 4 << 20)
 
 
-def test_a_chunk_that_lasts_long_is_followed_by_a_small_one() -> None:
-    cadence = Cadence(0)
+def test_chunks_that_last_long_become_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(chunk.time, "perf_counter", lambda: now[0])
+    cadence, sizes = Cadence(0), []
     cadence.sized(8)
-    for _ in range(12):  # a consumer that comes back at once
+    for seconds in [0.0] * 12 + [60.0] * 12:
         cadence.answered(cadence.rows)
+        now[0] += seconds
         cadence.asked()
-    grown = cadence.elements
-    cadence.answered(1)  # one element for ...
-    cadence._left -= 60  # ... a minute
-    cadence.asked()
-    assert grown > 1 and cadence.elements == 1
+        sizes.append(cadence.elements)
+    assert max(sizes) == sizes[11] == 2048 and sizes[-1] == 1

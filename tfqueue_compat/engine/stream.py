@@ -381,9 +381,9 @@ class Stream:
 
     def _feed(self) -> None:
         """Wake the consumer, who is waiting, and let it have the interpreter at once."""
-        if self._put - self._taken < self._unit:
-            return  # not a whole batch yet
         with self._changed:
+            if self._put < self._wanted:
+                return  # the consumer was served meanwhile, and has come for more
             self._hungry = False
             self._changed.notify_all()
         time.sleep(0)
@@ -444,6 +444,6 @@ def _not_the_end(name: str, stop: Exception) -> RuntimeError:
 
 
 def _untouched(error: BaseException) -> BaseException:
-    """Let it pass through a ``tf.function`` that is being traced: autograph makes a new one else."""
+    """Let it pass through a ``tf.function`` that is traced: autograph makes a new one else."""
     error.ag_pass_through = True  # type: ignore[attr-defined]
     return error

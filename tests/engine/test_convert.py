@@ -74,7 +74,8 @@ def test_a_foreign_byte_order_is_turned(dtype: str) -> None:
 # ---- strings
 
 @pytest.mark.parametrize("value, shape, out", [
-    ("ä", (), "ä"), (b"\xff\0", (), b"\xff\0"), (np.str_("a"), (), "a"), (np.bytes_(b"a"), (), b"a"),
+    ("ä", (), "ä"), (b"\xff\0", (), b"\xff\0"), (np.str_("a"), (), "a"),
+    (np.bytes_(b"a"), (), b"a"),
     (["a", "bc"], (2,), ["a", "bc"]), ([["a"], ["b"]], (2, 1), [["a"], ["b"]]),
     (np.array(["a", "bc"]), (2,), ["a", "bc"]), (np.array([b"a"]), (1,), [b"a"]),
     (np.array(["a", b"b"], object), (2,), ["a", b"b"]),

@@ -32,8 +32,8 @@ def raised(error: BaseException) -> BaseException:
         return e
 
 
-TEXTS = ["plain", "", "zero \0 byte", "surrogate \udcff", "[input error 1]", "ä\n" * 3, "x" * 10 ** 6,
-         "raises"]
+TEXTS = ["plain", "", "zero \0 byte", "surrogate \udcff", "[input error 1]", "ä\n" * 3,
+         "x" * 10 ** 6, "raises"]
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda t: repr(t[:20]))

@@ -101,7 +101,7 @@ def _allocate(size: int) -> memoryview:
     if size < _FROM_SYSTEM:
         raw = np.empty(size + ALIGNMENT, np.uint8)
         start = -raw.ctypes.data % ALIGNMENT
-        return memoryview(raw)[start:start + size]
+        return raw.data[start:start + size]
     area = mmap.mmap(-1, size, **_PRIVATE)
     if size >= _HUGE_PAGE and hasattr(mmap, "MADV_HUGEPAGE"):
         try:

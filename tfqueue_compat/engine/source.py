@@ -58,6 +58,7 @@ class Source:
         self._handover = Handover()
         self._lock = threading.RLock()
         self._numbers = itertools.count()
+        self._stops = 0
         self._open: dict[int, _Channel] = {}
         self._failures: deque[Failure] = deque(maxlen=16)
         weakref.finalize(self, _close_all, self._open)
@@ -102,8 +103,11 @@ class Source:
         return self._given is None
 
     def _read_first(self) -> Signature:
+        stops = self._stops
         stream = Stream(self.dataflow, self.meter, None, self._handover)
         self._open[_PENDING] = stream  # the first iterator takes it over
+        if self._stops != stops:
+            self.end(_PENDING)  # stop() came before it could find the stream
         try:
             return stream.read_first()
         except BaseException:
@@ -156,6 +160,7 @@ class Source:
     def stop(self) -> None:
         """Close all streams. Iterators over them end with an error; new ones start afresh."""
         # without the lock: its holder may be waiting for the first datapoint
+        self._stops += 1
         _close_all(self._open)
 
 

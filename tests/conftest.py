@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every test starts eager, in a fresh default graph, and without a log directory."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def fresh_state() -> Iterator[None]:
+    """Undo what a test leaves in the process; nothing is imported for it."""
+    _fresh()
+    yield
+    _fresh()
+
+
+def _fresh() -> None:
+    modes = sys.modules.get("tfqueue_compat.compat.graph_mode_")
+    if modes is not None:
+        modes.leave_graph()
+    tf = sys.modules.get("tensorflow")
+    if tf is not None and hasattr(tf, "compat"):
+        tf.compat.v1.reset_default_graph()
+    logger = sys.modules.get("tfqueue_compat.utils.logger")
+    if logger is not None:
+        logger._close_file()
+        logger.LOG_DIR = None

@@ -10,6 +10,7 @@ import tensorflow as tf
 from ..compat.tfv1 import layers as tf_layers
 from ..tfutils.collection import freeze_collection
 from ..tfutils.tower import get_current_tower_context
+from ..utils import logger  # noqa: F401 - scripts take it from here
 from ..utils.argtools import get_data_format, log_once
 from ..utils.errors import say
 from .batch_norm_parts import (get_bn_variables, get_sync_bn_mean_var, internal_update_bn_ema,

@@ -9,7 +9,6 @@ from typing import Any
 
 import tensorflow as tf
 
-from ..compat.tfv1.contrib.regularizers import l1_regularizer, l2_regularizer
 from ..tfutils.tower import get_current_tower_context
 from ..utils import logger
 from ..utils.argtools import graph_memoized
@@ -20,6 +19,47 @@ __all__ = ["Dropout", "l1_regularizer", "l2_regularizer", "regularize_cost",
            "regularize_cost_from_collection"]
 
 v1 = tf.compat.v1
+
+
+def l1_regularizer(x: Any = None, *, scale: Any = None) -> Callable[[Any], Any]:
+    """Return a function of weights: ``x * sum(abs(weights))``.
+
+    Args:
+        x: the factor.
+        scale: another word for it.
+    """
+    factor = _factor(x, scale, "l1_regularizer")
+
+    def l1(weights: Any) -> Any:
+        with tf.name_scope("l1_regularizer"):
+            return tf.reduce_sum(tf.abs(weights)) * factor
+    return l1
+
+
+def l2_regularizer(x: Any = None, *, scale: Any = None) -> Callable[[Any], Any]:
+    """Return a function of weights: ``x * sum(weights ** 2) / 2``.
+
+    Args:
+        x: the factor.
+        scale: another word for it.
+
+    Example:
+        >>> float(l2_regularizer(0.5)(tf.constant([2.0, 4.0])))
+        5.0
+    """
+    factor = _factor(x, scale, "l2_regularizer")
+
+    def l2(weights: Any) -> Any:
+        with tf.name_scope("l2_regularizer"):
+            return tf.nn.l2_loss(tf.convert_to_tensor(weights)) * factor
+    return l2
+
+
+def _factor(x: Any, scale: Any, what: str) -> Any:
+    factor = scale if x is None else x
+    if factor is None:
+        raise TypeError(say(what, expected="a factor", received="none", do="Pass e.g. 1e-4."))
+    return factor
 
 
 @graph_memoized

@@ -26,7 +26,7 @@ __all__ = [
     "sesscreate", "sessinit", "summary", "tower", "varreplace"]
 
 _MODULES = frozenset({"collect_env", "collection", "common", "dependency", "distributed",
-                      "model_utils", "scope_utils", "symbolic_functions", "varmanip"})
+                      "export", "model_utils", "scope_utils", "symbolic_functions", "varmanip"})
 
 
 def __getattr__(name: str) -> Any:

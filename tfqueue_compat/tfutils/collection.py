@@ -79,7 +79,8 @@ class CollectionGuard:
         diff_whitelist: collections that may grow without a word.
     """
 
-    original: dict[Any, set[int]]
+    #: What the collections held before: key -> ids.
+    original: dict[Any, set[int]] = {}
 
     def __init__(self, name: str, check_diff: bool, freeze_keys: Iterable[Any] = (),
                  diff_whitelist: Iterable[Any] | None = None) -> None:
@@ -113,6 +114,7 @@ class CollectionGuard:
         names = get_inverse_graphkeys()
         told = [key for key, values in after.items()
                 if key not in self._quiet and key not in self._frozen
+                and not str(key).startswith("_tfqueue_compat")
                 and len(values) != len(self._before.get(key, []))]
         if told:
             logger.info("Collections that changed in tower %r: %s", self._name, ", ".join(

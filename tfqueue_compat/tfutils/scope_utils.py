@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import tensorflow as tf
 
+from ..utils import logger  # noqa: F401 - scripts take it from here
 from ..utils.argtools import graph_memoized
 
 __all__ = ["auto_reuse_variable_scope", "cached_name_scope", "under_name_scope"]

@@ -10,6 +10,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from ..utils import logger  # noqa: F401 - scripts take it from here
 from ..utils.errors import say
 from .collection import FROZEN_IN_OTHER_TOWERS, CollectionGuard
 from .tower_func import TowerFunc, TowerFuncWrapper

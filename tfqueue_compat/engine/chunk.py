@@ -188,6 +188,10 @@ class Cadence:
         self._most = max(1, min(_CHUNK_ROWS // self._group, fitting))
         self.elements = min(self.elements, self._most)
 
+    def alone(self) -> None:
+        """Note that datapoints are large now: each crosses by itself."""
+        self._most = self.elements = 1
+
     def asked(self) -> None:
         """Note that the consumer came for more: the chunk before has lasted until now."""
         if self._count:

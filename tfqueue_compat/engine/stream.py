@@ -352,6 +352,8 @@ class Stream:
     def _make_large(self, components: Any, arrays: list[np.ndarray], leaves: Any,
                     owned: list[bool]) -> None:
         self._seal()
+        self._cadence.alone()
+        self._set_bound()
         # what was made from a list, or cast, is a new array of ours
         mine = [(bool(owned) and owned[i]) if a is leaves[i] else
                 isinstance(leaves[i], (list, tuple, np.ndarray)) for i, a in enumerate(arrays)]

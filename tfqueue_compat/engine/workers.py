@@ -41,8 +41,8 @@ class WorkerSource(Source):
     """
 
     def __init__(self, dataflows: Sequence[Any], capacity: int, *, shared: bool,
-                 signature: Signature | None = None) -> None:
-        super().__init__(dataflows[0], capacity, signature)
+                 signature: Signature | None = None, dtypes: Any = None) -> None:
+        super().__init__(dataflows[0], capacity, signature, dtypes)
         self.parallel = len(dataflows)
         self._dataflows = [as_dataflow(d, asked_by="QueueInput") for d in dataflows]
         self._shared = shared
@@ -174,6 +174,7 @@ class _Channel:
         self._closed = False
         self._ended = False
         self._watch = InterruptWatch()
+        self._watch.arm()
 
     def take(self, timeout: float) -> list[np.ndarray]:
         """Return whole elements that have arrived; none after ``timeout`` seconds."""
@@ -215,7 +216,6 @@ class _Channel:
         if granted < count:
             source.put_back(self._worker, [c[granted:] for c in columns])
             columns = [c[:granted] for c in columns]
-        self._watch.disarm()
         return columns
 
     def _grouped(self, columns: list[np.ndarray]) -> list[np.ndarray] | None:
@@ -246,9 +246,7 @@ class _Channel:
         if self._closed:
             raise DatasetEnded(say("QueueInput", expected="an open input",
                                    received="one that was stopped", do="Iterate it anew."))
-        self._watch.arm()
         if self._watch.fired():
-            self._watch.disarm()
             raise KeyboardInterrupt
         return empty(self._signature.components, self._mode.group)
 

@@ -73,8 +73,8 @@ class SessionUpdate:
     def relaxed_value_for_var(value: Any, var: Any, ignore_mismatch: bool = False) -> Any:
         """Return ``value`` in the shape and dtype of ``var``.
 
-        A value of as many elements is reshaped; one of another numeric dtype is cast where the
-        kind stays (float to float, integer to integer) and the cast loses no number.
+        A value of as many elements is reshaped. One of another numeric dtype is cast: a float to
+        a float, anything else where the cast loses no number.
 
         Args:
             value: an array.
@@ -136,8 +136,8 @@ def _cast(array: np.ndarray, var: Any) -> np.ndarray:
     if array.dtype.kind in "OSU" or wanted is object:
         return array
     cast = array.astype(wanted)
-    same_kind = var.dtype.base_dtype.is_floating == np.issubdtype(array.dtype, np.floating)
-    if not same_kind and not np.array_equal(cast.astype(array.dtype), array):
+    floats = var.dtype.base_dtype.is_floating and np.issubdtype(array.dtype, np.floating)
+    if not floats and not np.array_equal(cast.astype(array.dtype), array):
         raise ValueError(say(f"variable {var.op.name!r}",
                              expected=f"a value of dtype {var.dtype.base_dtype.name}",
                              received=f"dtype {array.dtype}, whose numbers it can't hold",

@@ -68,7 +68,7 @@ class Machine:
                 cost = self.tower_func(tf.constant(BATCH[0]))
             w = next(v for v in v1.trainable_variables())
             with tf.control_dependencies([cost]):
-                self.train_op = v1.assign_add(w, 1.0, name="train_op").op
+                self.train_op = tf.group(v1.assign_add(w, 1.0), name="train_op")
             self.monitors = Monitors(monitors)
             everything = [HookToCallback(c) if isinstance(c, v1.train.SessionRunHook) else c
                           for c in callbacks]

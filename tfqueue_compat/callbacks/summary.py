@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from ..engine.hooks import Callback
-from ..tfutils.common import get_op_tensor_name
+from ..tfutils.common import get_op_or_tensor_by_name, get_op_tensor_name
 from ..utils import logger
 from ..utils.errors import say
 from ..utils.naming import MOVING_SUMMARY_OPS_KEY
@@ -37,7 +37,7 @@ class MovingAverageSummary(Callback):
         self._fetch: Any = None
 
     def _setup_graph(self) -> None:
-        ops = [op.op if isinstance(op, tf.Tensor) else op
+        ops = [op if isinstance(op, tf.Operation) else op.op
                for op in v1.get_collection(self._collection)]
         if self._train_op is None:
             logger.info("[MovingAverageSummary] %d operations in collection '%s' will be run with "
@@ -54,7 +54,7 @@ class MovingAverageSummary(Callback):
     def _operation(self) -> Any:
         found = self._train_op
         if isinstance(found, str):
-            found = self.graph.as_graph_element(get_op_tensor_name(found)[0])
+            found = get_op_or_tensor_by_name(get_op_tensor_name(found)[0])
         if isinstance(found, tf.Tensor):
             found = found.op
         if not isinstance(found, tf.Operation):

@@ -18,8 +18,9 @@ import numpy as np
 
 from .buffers import is_aligned
 
-__all__ = ["align_this_thread", "keep_freed_memory", "restore_this_thread"]
+__all__ = ["align_this_thread", "keep_pages", "restore_this_thread"]
 
+_LARGEST_KEPT = (32 << 20) - (1 << 17)  # malloc.h: DEFAULT_MMAP_THRESHOLD_MAX, less its header
 _SET_HANDLER = 304  # PyDataMem_SetHandler in NumPy's C API table, since 1.22
 
 
@@ -64,20 +65,16 @@ def restore_this_thread() -> None:
         made[0](before)
 
 
-def keep_freed_memory() -> bool:
-    """Let the C library keep freed memory instead of handing it back to the kernel.
+@functools.cache
+def keep_pages() -> None:
+    """Let glibc keep the pages of freed arrays of up to 32 MB, for arrays to come.
 
-    Large arrays are then made in memory whose pages are mapped already. It holds for the whole
-    process from now on, and the process keeps the most memory that it ever needed.
-
-    Returns:
-        False where it can't be done (not glibc).
+    glibc gives memory of more than 128 KB back to the kernel at once, until it has seen that a
+    program frees large blocks: then it keeps as much as the largest one needs. Here it sees one,
+    which is never written to. Without it, the arrays of a dataflow may each be made in fresh
+    pages, at several times the cost of filling them.
     """
-    if platform.libc_ver()[0] != "glibc":
-        return False
-    libc = ctypes.CDLL(None)
-    trim_threshold, mmap_max = -1, -4  # malloc.h: M_TRIM_THRESHOLD, M_MMAP_MAX
-    return bool(libc.mallopt(mmap_max, 0) and libc.mallopt(trim_threshold, (1 << 31) - 1))
+    np.empty(_LARGEST_KEPT, np.uint8)
 
 
 @functools.cache

@@ -21,6 +21,7 @@ import tensorflow as tf
 from ..dataflow.base import ensure_reset
 from ..dataflow.raw import ForeignDataFlow
 from ..utils.errors import say
+from .aligned import keep_pages
 from .buffers import BufferPool, sole_owner
 from .chunk import LARGE, Block, Cadence, empty, mixed_shapes, shapes_of
 from .convert import Component
@@ -33,6 +34,7 @@ from .signature import Signature
 __all__ = ["Mode", "Stream"]
 
 _MOMENT = 1e-3  # seconds
+_PAGES = 1 << 16  # bytes of a datapoint from which the allocator's way with pages counts
 
 
 @dataclass(frozen=True)
@@ -337,6 +339,8 @@ class Stream:
             owned = []
         arrays, shapes, nbytes = shapes_of(signature.components, leaves)
         group = self._mode.group if self._mode else 0
+        if nbytes >= _PAGES:
+            keep_pages()
         if nbytes >= LARGE and not group:
             self._make_large(signature.components, arrays, leaves, owned)
         else:

@@ -79,7 +79,7 @@ def _on_own_gpus(all_grads: Sequence[Sequence[Any]]) -> bool:
 def _over(gradient: Any, divisor: int) -> Any:
     if divisor == 1:
         return gradient
-    with tf.device(gradient.device):
+    with v1.device(gradient.device):
         return gradient * tf.cast(1.0 / divisor, gradient.dtype)
 
 
@@ -87,7 +87,7 @@ def _nccl(grads: Sequence[Any]) -> list[Any]:
     name = _instance("nccl")
     out = []
     for g in grads:
-        with tf.device(g.device):
+        with v1.device(g.device):
             out.append(tf.raw_ops.NcclAllReduce(input=g, reduction="sum", num_devices=len(grads),
                                                 shared_name=name))
     return out
@@ -97,7 +97,7 @@ def _collective(grads: Sequence[Any]) -> list[Any]:
     key = int(_instance(""))
     out = []
     for g in grads:
-        with tf.device(g.device):
+        with v1.device(g.device):
             out.append(tf.raw_ops.CollectiveReduce(
                 input=g, group_size=len(grads), group_key=len(grads), instance_key=key,
                 merge_op="Add", final_op="Id", subdiv_offsets=[0]))
@@ -128,7 +128,7 @@ def allreduce_grads_naive(all_grads: Sequence[Sequence[Any]], devices: Sequence[
     reduced = []
     with v1.name_scope("AllReduceNaive"):
         for i, grads in enumerate(zip(*all_grads)):
-            with tf.device(devices[i % len(devices)] if devices else None):
+            with v1.device(devices[i % len(devices)] if devices else None):
                 reduced.append(_sum(grads, average))
     return [list(reduced) for _ in range(towers)]
 
@@ -176,17 +176,17 @@ def allreduce_grads_hierarchical(all_grads: Sequence[Sequence[Any]], devices: Se
 def _two_groups(grads: Sequence[Any], devices: Sequence[Any], k: int, average: bool) -> list[Any]:
     sums = []
     for group in (0, 4):
-        with tf.device(devices[group + k]):
+        with v1.device(devices[group + k]):
             sums.append(tf.add_n(list(grads[group:group + 4])))
-    with tf.device(devices[k]):
+    with v1.device(devices[k]):
         total = tf.add_n(sums)
         if average:
             total = total * tf.cast(1.0 / 8, total.dtype)
-    with tf.device(devices[4 + k]):
+    with v1.device(devices[4 + k]):
         other = tf.identity(total)
     out = []
     for i, device in enumerate(devices):
-        with tf.device(device):
+        with v1.device(device):
             out.append(tf.identity(total if i < 4 else other))
     return out
 
@@ -207,6 +207,6 @@ def aggregate_grads_colocate(all_grads: Sequence[Pairs], average: bool = True) -
     with v1.name_scope("AggregateGrads"):
         for pairs in zip(*all_grads):
             variable = pairs[0][1]
-            with tf.device(variable.device):
+            with v1.device(variable.device):
                 out.append((_sum([g for g, _ in pairs], average), variable))
     return out

@@ -42,13 +42,13 @@ def override_to_local_variable(enable: bool = True) -> Iterator[None]:
         yield
         return
 
-    def getter(get: Callable[..., Any], name: str, *args: Any, **kwargs: Any) -> Any:
+    def local(getter: Callable[..., Any], name: str, *args: Any, **kwargs: Any) -> Any:
         keys = list(kwargs.get("collections") or [v1.GraphKeys.GLOBAL_VARIABLES])
         kwargs["collections"] = [v1.GraphKeys.LOCAL_VARIABLES
                                  if k == v1.GraphKeys.GLOBAL_VARIABLES else k for k in keys]
-        return get(name, *args, **kwargs)
+        return getter(name, *args, **kwargs)
 
-    with custom_getter_scope(getter):
+    with custom_getter_scope(local):
         yield
 
 
@@ -61,7 +61,7 @@ class LeastLoadedDeviceSetter:
 
     Example:
         >>> setter = LeastLoadedDeviceSetter("/gpu:0", ["/gpu:0", "/gpu:1"])
-        >>> with tf.Graph().as_default(), tf.device(setter):
+        >>> with tf.Graph().as_default(), tf.compat.v1.device(setter):
         ...     a = tf.compat.v1.get_variable("a", [9])
         ...     b = tf.compat.v1.get_variable("b", [4])
         >>> a.device[-1], b.device[-1]

@@ -13,6 +13,8 @@ from ..utils.errors import say
 
 __all__ = ["GradientPacker"]
 
+v1 = tf.compat.v1
+
 
 class GradientPacker:
     """Concatenates gradients and splits them into equal parts, and back.
@@ -83,7 +85,7 @@ class GradientPacker:
         """
         packed = []
         for device, grads in zip(devices, all_grads):
-            with tf.device(device):
+            with v1.device(device):
                 packed.append(self.pack(grads))
         return packed
 
@@ -97,7 +99,7 @@ class GradientPacker:
         """
         unpacked = []
         for device, packs in zip(devices, all_packed):
-            with tf.device(device):
+            with v1.device(device):
                 unpacked.append(self.unpack(packs))
         return unpacked
 

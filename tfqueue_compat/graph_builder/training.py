@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import tensorflow as tf
@@ -112,7 +113,7 @@ def _bare(variable: Any) -> str:
 def _tower(index: int, total: int, device: Any, has_own: bool) -> ExitStack:
     name = f"tower{index}"
     with ExitStack() as stack:
-        stack.enter_context(tf.device(device))
+        stack.enter_context(v1.device(device))
         stack.enter_context(_reuse(index > 0 and not has_own))
         stack.enter_context(TrainTowerContext(
             name, vs_name=name if has_own else "", index=index, total=total))
@@ -125,6 +126,34 @@ def _reuse(enable: bool) -> Any:
     """Variables of an earlier tower, found again."""
     return v1.variable_scope(v1.get_variable_scope(), reuse=enable or None,
                              auxiliary_name_scope=False)
+
+
+def _twin(optimizer: Any) -> Any:
+    """The same optimizer with a state of its own: Adam's counts one step for each use."""
+    twin = copy.copy(optimizer)
+    for name, value in list(vars(twin).items()):
+        if isinstance(value, v1.train.Optimizer):  # inside another one
+            setattr(twin, name, _twin(value))
+        elif name in ("_slots", "_non_slot_dict"):
+            setattr(twin, name, {})
+    return twin
+
+
+@contextmanager
+def _optimizer_variables(index: int) -> Iterator[None]:
+    """Keep the state of another tower's optimizer local, and give it that tower's name."""
+    def create(next_creator: Callable[..., Any], **kwargs: Any) -> Any:
+        scope = f"tower{index}/"
+        name = kwargs.get("name") or "Variable"
+        kwargs["name"] = name if name.startswith(scope) else scope + name
+        kwargs["collections"] = [v1.GraphKeys.LOCAL_VARIABLES]
+        return next_creator(**kwargs)
+
+    if index == 0:
+        yield
+        return
+    with v1.variable_creator_scope(create), override_to_local_variable():
+        yield
 
 
 class SyncMultiGPUParameterServerBuilder(DataParallelBuilder):
@@ -159,7 +188,7 @@ class SyncMultiGPUParameterServerBuilder(DataParallelBuilder):
         self._check_grad_list(grad_list)
         grads = aggregate_grads_colocate(grad_list)
         optimizer = get_opt_fn()
-        with tf.device("/cpu:0" if self.ps_device == "cpu" else None):
+        with v1.device("/cpu:0" if self.ps_device == "cpu" else None):
             return optimizer.apply_gradients(grads, name="train_op")
 
 
@@ -217,8 +246,9 @@ class SyncMultiGPUReplicatedBuilder(DataParallelBuilder):
         optimizer = get_opt_fn()
         steps = []
         for index, (device, pairs) in enumerate(zip(self.raw_devices, grads)):
-            with tf.device(device), override_to_local_variable(enable=index > 0):
-                steps.append(optimizer.apply_gradients(pairs, name=f"apply_grad_{index}"))
+            with v1.device(device), _optimizer_variables(index):
+                own = optimizer if index == 0 else _twin(optimizer)
+                steps.append(own.apply_gradients(pairs, name=f"apply_grad_{index}"))
         train_op = tf.group(*steps, name="train_op")
         with v1.name_scope("sync_variables"):
             return train_op, self.get_post_init_ops()

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -103,7 +102,7 @@ class TowerTrainer(Trainer):
         source.setup(self.input_signature)
         where = tower_device(device) if device >= 0 else "/cpu:0"
         with v1.variable_scope(v1.get_variable_scope(), reuse=True, auxiliary_name_scope=False), \
-                tf.device(where), \
+                v1.device(where), \
                 PredictTowerContext(name, vs_name=self._vs_name_for_predictor(device)):
             self.tower_func(*source.get_input_tensors())
 
@@ -185,10 +184,12 @@ class SingleCostTrainer(TowerTrainer):
             callbacks.append(QueueSize(input))
         return callbacks
 
-    @abstractmethod
     def _setup_graph(self, input: InputSource, get_cost_fn: Callable[..., Any],
                      get_opt_fn: Callable[[], Any]) -> list[Any]:
         """Build towers, set ``self.train_op``; return callbacks."""
+        raise NotImplementedError(say(type(self).__name__, expected="a method _setup_graph(input, "
+                                      "get_cost_fn, get_opt_fn)", received="none",
+                                      do="Write it, or use SimpleTrainer."))
 
     def _make_get_grad_fn(self, input: InputSource, get_cost_fn: Callable[..., Any],
                           get_opt_fn: Callable[[], Any]) -> Callable[[], Any]:
@@ -202,7 +203,7 @@ class SingleCostTrainer(TowerTrainer):
 
     def _gradients(self, cost: Any, get_opt_fn: Callable[[], Any]) -> list[tuple[Any, Any]]:
         context = get_current_tower_context()
-        cost = _checked(_require_cost(cost, context))
+        _require_cost(cost, context)
         optimizer = get_opt_fn()
         if not isinstance(optimizer, v1.train.Optimizer):
             raise TypeError(say("the model's optimizer", expected="a tf.compat.v1.train.Optimizer",
@@ -213,7 +214,7 @@ class SingleCostTrainer(TowerTrainer):
             cost, var_list=variables, gate_gradients=int(self.GATE_GRADIENTS),
             colocate_gradients_with_ops=self.COLOCATE_GRADIENTS_WITH_OPS,
             aggregation_method=self.AGGREGATION_METHOD)
-        return FilterNoneGrad().process(grads)
+        return _checked(cost, FilterNoneGrad().process(grads))
 
     def _compiled_gradients(self, inputs: Sequence[Any], get_cost_fn: Callable[..., Any],
                             get_opt_fn: Callable[[], Any]) -> list[tuple[Any, Any]]:
@@ -267,22 +268,25 @@ class SingleCostTrainer(TowerTrainer):
         launch_train_with_config(config, self)
 
 
-def _require_cost(cost: Any, context: Any) -> Any:
+def _require_cost(cost: Any, context: Any) -> None:
     if not tf.is_tensor(cost) or cost.shape.rank not in (0, None):
         what = "None" if cost is None else repr(cost)
         raise ValueError(say(f"build_graph in tower {context.name!r}", expected="the cost, a "
                              "scalar tensor", received=what, do="Return it from build_graph."))
-    return cost
 
 
-def _checked(cost: Any) -> Any:
-    """A cost that is no number ends training with its name, instead of ruining the variables."""
-    if not cost.dtype.is_floating:
-        return cost
-    with tf.name_scope("check_cost/"):
-        return tf.debugging.check_numerics(cost, say(
+def _checked(cost: Any, grads: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """Let a step fail where its cost is no number: nothing good comes of going on."""
+    if not cost.dtype.is_floating or not grads:
+        return grads
+    with v1.name_scope("check_cost"):
+        check = tf.debugging.check_numerics(cost, say(
             f"the cost {cost.op.name!r}", expected="a finite number", received="NaN or Inf",
             do="Lower the learning rate, look at the data, or add the callback CheckNumerics()"))
+        # one gradient that waits for the check is enough for the check to be made
+        (gradient, variable), *others = grads
+        with tf.control_dependencies([check]), v1.colocate_with(variable):
+            return [(tf.identity(gradient), variable), *others]
 
 
 def _own(variables: Sequence[Any], context: Any) -> list[Any]:

@@ -205,6 +205,10 @@ def _shapes(value: Any) -> str:
 
 
 def _check_strings(path: str, value: Any, array: np.ndarray) -> None:
+    if all(isinstance(v, int) for v in array.ravel()):
+        raise SignatureMismatch(say(
+            path, expected="integers of at most 64 bits", received=describe(value),
+            do="Convert it in the dataflow, e.g. to a float or a string."))
     if not all(isinstance(v, (str, bytes)) for v in array.ravel()):
         shapes = _shapes(value if isinstance(value, (list, tuple)) else list(array.ravel()))
         raise SignatureMismatch(say(

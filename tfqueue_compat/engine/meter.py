@@ -46,9 +46,9 @@ class Meter:
     def consumed(self) -> int:
         """Datapoints that have left the queue for the model.
 
-        Exact for eager iteration and after a pass. Elsewhere, and after an iterator was dropped
-        early, TensorFlow does not tell how much it has used up of the chunk that it works on: all
-        of it is counted as consumed.
+        Exact after a pass. Within one, and after an iterator was dropped early, TensorFlow does
+        not tell how much it has used up of the chunk that it works on: all of it is counted as
+        consumed.
         """
         return max(self._taken - self._last, min(self._delivered, self._taken))
 

@@ -74,7 +74,8 @@ class QueueInput(FeedfreeInput, SourceDataset):
         capacity = _capacity(size, settings)
         given = signature if signature is not None else settings.signature
         source = _source(ds, workers, capacity,
-                         None if given is None else Signature.from_specs(given))
+                         None if given is None else Signature.from_specs(given),
+                         settings.dtypes if given is None else None)
         SourceDataset.__init__(self, source, self._first_mode(), devices_of(device),
                                settings.build)
         self._eager: Any = None
@@ -233,17 +234,19 @@ def _listed(element: Any) -> Any:
     return list(element) if type(element) is tuple else element
 
 
-def _source(ds: Any, workers: int, capacity: int, signature: Signature | None) -> Source:
+def _source(ds: Any, workers: int, capacity: int, signature: Signature | None,
+            dtypes: Any) -> Source:
     several = isinstance(ds, (list, tuple)) and bool(ds) and all(_is_dataflow(d) for d in ds)
     count = _whole("QueueInput", "workers", workers, 0)
     if several:
         if count not in (0, len(ds)):
             raise ValueError(say("QueueInput", expected=f"workers={len(ds)}, one a dataflow, or 0",
                                  received=count, do="Leave workers out."))
-        return WorkerSource(ds, capacity, shared=False, signature=signature)
+        return WorkerSource(ds, capacity, shared=False, signature=signature, dtypes=dtypes)
     if count:
-        return WorkerSource([ds] * count, capacity, shared=True, signature=signature)
-    return Source(ds, capacity, signature)
+        return WorkerSource([ds] * count, capacity, shared=True, signature=signature,
+                            dtypes=dtypes)
+    return Source(ds, capacity, signature, dtypes)
 
 
 def _is_dataflow(obj: Any) -> bool:

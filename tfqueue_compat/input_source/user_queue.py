@@ -26,6 +26,7 @@ class QueueSettings:
     Attributes:
         capacity: datapoints that wait at most.
         signature: specs of the components, where the queue names shapes and dtypes.
+        dtypes: of the components.
         min_after_dequeue: of a shuffling queue; None for one that keeps the order.
         seed: of its order.
     """
@@ -34,6 +35,7 @@ class QueueSettings:
     signature: list[tf.TensorSpec] | None = None
     min_after_dequeue: int | None = None
     seed: int | None = None
+    dtypes: list[tf.DType] | None = None
 
     def build(self, source: Source, mode: Mode) -> tf.data.Dataset:
         """Make the dataset, shuffled as the queue would have: among so many others at least."""
@@ -65,9 +67,10 @@ def settings_of(queue: Any) -> QueueSettings:
                                received=op.type, do="Order the datapoints in the dataflow."))
     capacity = op.get_attr("capacity")
     if not _KINDS[op.type]:
-        return QueueSettings(_bounded(capacity), signature)
+        return QueueSettings(_bounded(capacity), signature, dtypes=queue.dtypes)
     seed = op.get_attr("seed") or op.get_attr("seed2") or None
-    return QueueSettings(_bounded(capacity), signature, op.get_attr("min_after_dequeue"), seed)
+    return QueueSettings(_bounded(capacity), signature, op.get_attr("min_after_dequeue"), seed,
+                         queue.dtypes)
 
 
 def _eager_settings(queue: Any, signature: list[tf.TensorSpec] | None) -> QueueSettings:
@@ -81,7 +84,7 @@ def _signature(queue: Any) -> list[tf.TensorSpec] | None:
     """The queue's dtypes always hold; its shapes where it was given some."""
     shapes = queue.shapes or [None] * len(queue.dtypes)
     if any(tf.TensorShape(s).rank is None for s in shapes):
-        return None  # dtypes alone don't make a signature; setup() or the data does
+        return None  # setup() or the first datapoint tells the shapes
     return [tf.TensorSpec(s, d, n) for s, d, n in zip(
         shapes, queue.dtypes, queue.names or [None] * len(queue.dtypes))]
 

@@ -13,6 +13,7 @@ from ..utils.errors import near, say
 __all__ = ["Callback", "CallbackFactory", "CallbackToHook", "ProxyCallback"]
 
 v1 = tf.compat.v1
+_SessionRunHook: Any = v1.train.SessionRunHook
 
 
 class Callback:
@@ -337,7 +338,7 @@ class CallbackFactory(Callback):
         self._call("after_train")
 
 
-class CallbackToHook(v1.train.SessionRunHook):  # type: ignore[misc]
+class CallbackToHook(_SessionRunHook):
     """A session hook that is a callback's ``before_run`` and ``after_run``.
 
     Args:

@@ -69,7 +69,7 @@ def disable_layer_logging() -> None:
     _shapes.enabled = False
 
 
-def get_registered_layer(name: str) -> Callable[..., Any] | None:
+def get_registered_layer(name: str) -> Any:
     """Return the layer of this name, or None."""
     return _layers.get(name)
 

@@ -60,7 +60,7 @@ class CheckpointReaderAdapter:
 
     def dtype_of(self, name: str) -> Any:
         """Return the array's dtype, or None where the reader can't tell."""
-        types = getattr(self._reader, "get_variable_to_dtype_map", dict)()
+        types: dict[str, Any] = getattr(self._reader, "get_variable_to_dtype_map", dict)()
         return types.get(self.get_real_name(name))
 
 

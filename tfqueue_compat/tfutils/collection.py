@@ -96,15 +96,14 @@ class CollectionGuard:
         self.original = {k: {id(x) for x in values} for k, values in self._before.items()}
         return self
 
-    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> bool:
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
         if exc_type is not None:
-            return False
+            return
         after = backup_collection()
         self._grown = {key: self._new(key, values) for key, values in after.items()}
         if self._check_diff:
             self._log_growth(after)
         self._restore_frozen(after)
-        return False
 
     def _new(self, key: Any, values: list[Any]) -> list[Any]:
         known = self.original.get(key, set())

@@ -12,9 +12,10 @@ from ..utils.errors import say
 __all__ = ["get_distributed_session_creator"]
 
 v1 = tf.compat.v1
+SessionCreator: Any = v1.train.SessionCreator
 
 
-class _DistributedSessionCreator(v1.train.SessionCreator):
+class _DistributedSessionCreator(SessionCreator):
 
     def __init__(self, server: Any) -> None:
         self._server = server

@@ -16,9 +16,10 @@ __all__ = ["AccumGradOptimizer", "PostProcessOptimizer", "ProxyOptimizer",
            "VariableAssignmentOptimizer", "apply_grad_processors"]
 
 v1 = tf.compat.v1
+Optimizer: Any = v1.train.Optimizer
 
 
-class ProxyOptimizer(v1.train.Optimizer):
+class ProxyOptimizer(Optimizer):
     """Passes everything on to another optimizer; a base to derive from.
 
     Args:

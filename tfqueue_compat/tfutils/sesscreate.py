@@ -16,9 +16,10 @@ from .dependency import operations_before
 __all__ = ["NewSessionCreator", "ReuseSessionCreator", "SessionCreatorAdapter"]
 
 v1 = tf.compat.v1
+SessionCreator: Any = v1.train.SessionCreator
 
 
-class NewSessionCreator(v1.train.SessionCreator):
+class NewSessionCreator(SessionCreator):
     """Makes a new session for the default graph and initializes variables and tables.
 
     Args:
@@ -59,7 +60,7 @@ def _warn_of_waiting(initializers: list[Any]) -> None:
                        "for ever. Give the variable an initializer.", waiting[0].name)
 
 
-class ReuseSessionCreator(v1.train.SessionCreator):
+class ReuseSessionCreator(SessionCreator):
     """Hands out a session that exists, as it is.
 
     Args:
@@ -77,7 +78,7 @@ class ReuseSessionCreator(v1.train.SessionCreator):
         return self.sess
 
 
-class SessionCreatorAdapter(v1.train.SessionCreator):
+class SessionCreatorAdapter(SessionCreator):
     """Passes another creator's session through a function.
 
     Args:

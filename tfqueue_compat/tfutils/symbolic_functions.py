@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-__all__ = ["accuracy", "get_scalar_var", "prediction_incorrect", "print_stat", "rms"]
+__all__ = ["accuracy", "get_scalar_var", "prediction_incorrect", "print_stat", "psnr", "rms"]
 
 v1 = tf.compat.v1
 

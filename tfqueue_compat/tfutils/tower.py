@@ -131,11 +131,10 @@ class BaseTowerContext(ABC):
             self._stack = stack.pop_all()
         return self
 
-    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> bool:
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
         self._stack.__exit__(exc_type, exc_value, traceback)
         if exc_type is None:
             self._check_variables()
-        return False
 
     def _check_variables(self) -> None:
         if self.has_own_variables:

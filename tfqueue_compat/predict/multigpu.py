@@ -96,6 +96,6 @@ def _build(config: PredictConfig, index: int, number: int, feeds: Sequence[Any])
     name = f"tower{number}"
     with v1.variable_scope(v1.get_variable_scope(), reuse=True if index else None,
                            auxiliary_name_scope=False), \
-            tf.device(tower_device(number)), PredictTowerContext(name):
+            v1.device(tower_device(number)), PredictTowerContext(name):
         config.tower_func(*feeds)
     return config.tower_func.towers[name]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from ..compat.internals import generator_dataset, route_errors
+from ..compat.internals import generator_dataset, route_errors, route_session_errors
 from .convert import Component
 from .errors import DatasetEnded, failure_in
 from .signature import Signature
@@ -49,6 +49,8 @@ def build(source: Source, mode: Mode) -> tf.data.Dataset:
         A dataset of elements nested as the datapoints are.
     """
     route_errors(failure_in)
+    if not tf.executing_eagerly():
+        route_session_errors(tf.compat.v1.get_default_graph(), failure_in)
     signature = element_signature(source, mode)
     chunks = _chunks(source, mode, [c.batched(None) for c in signature.components])
     dataset = chunks.prefetch(_CHUNKS_AHEAD).flat_map(
@@ -56,6 +58,7 @@ def build(source: Source, mode: Mode) -> tf.data.Dataset:
     options = tf.data.Options()
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
     options.experimental_warm_start = False
+    options.experimental_optimization.apply_default_optimizations = False
     return dataset.with_options(options)
 
 

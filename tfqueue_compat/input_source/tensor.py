@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from ..dataflow.base import DataFlow
@@ -162,8 +161,12 @@ class TFDatasetInput(FeedfreeInput):
         v1.get_default_session().run(iterator.initializer)
 
     def _size(self) -> int:
-        size = int(np.asarray(self._dataset.cardinality())) if tf.executing_eagerly() \
-            or isinstance(self._dataset, SourceDataset) else -2
+        if isinstance(self._dataset, SourceDataset):
+            return len(self._dataset)
+        size = tf.data.UNKNOWN_CARDINALITY
+        if hasattr(self._dataset._variant_tensor, "numpy"):
+            with tf.__internal__.eager_context.eager_mode():  # it was made in it
+                size = int(self._dataset.cardinality())
         return super()._size() if size < 0 else size
 
 

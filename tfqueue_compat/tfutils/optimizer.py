@@ -174,12 +174,14 @@ class AccumGradOptimizer(ProxyOptimizer):
         # The sums, the counter and the inner slots are made out here: they outlive a condition.
         with tf.init_scope():
             sums = [self._zeros_slot(v, "accum", self._name) for v in variables]
-            counter = self._counter()
+            counter = v1.Variable(0, name=self._name + "/counter", trainable=False,
+                                  dtype=tf.int32)
+            with tf.name_scope(""):  # Adam's beta1_power is named by the scope it is made in
+                self._opt._create_slots(variables)
         with v1.name_scope("AccumGradOptimizer"):
             added = [v1.assign_add(s, tf.convert_to_tensor(g)) for s, (g, _) in zip(sums, pairs)]
             with tf.control_dependencies([*(a.op for a in added)]):
                 count = v1.assign_add(counter, 1)
-            self._opt._create_slots(variables)
             with tf.control_dependencies([count]):
                 due = tf.equal(tf.math.floormod(count, self._niter), 0)
                 step = tf.cond(due, lambda: self._apply(sums, variables),
@@ -197,9 +199,3 @@ class AccumGradOptimizer(ProxyOptimizer):
             cleared = [v1.assign(s, tf.zeros_like(s)) for s in sums]
         with tf.control_dependencies([c.op for c in cleared]):
             return tf.constant(True)
-
-    def _counter(self) -> Any:
-        with v1.variable_scope(v1.VariableScope(reuse=v1.AUTO_REUSE, name=""),
-                               auxiliary_name_scope=False), tf.name_scope(""):
-            return v1.get_variable(self._name + "/counter", [], tf.int32,
-                                   v1.zeros_initializer(), trainable=False)

@@ -51,7 +51,7 @@ def is_training_name(name: str) -> bool:
     """
     name = name[:-2] if name.endswith(":0") else name
     return (name.endswith(_SLOTS) or name.startswith(("EMA/", "AccumGrad/"))
-            or re.fullmatch("beta[12]_power(_[0-9]+)?", name) is not None)
+            or re.search("(^|/)beta[12]_power(_[0-9]+)?$", name) is not None)
 
 
 class SessionUpdate:

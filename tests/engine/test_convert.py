@@ -79,6 +79,7 @@ def test_a_foreign_byte_order_is_turned(dtype: str) -> None:
     (["a", "bc"], (2,), ["a", "bc"]), ([["a"], ["b"]], (2, 1), [["a"], ["b"]]),
     (np.array(["a", "bc"]), (2,), ["a", "bc"]), (np.array([b"a"]), (1,), [b"a"]),
     (np.array(["a", b"b"], object), (2,), ["a", b"b"]),
+    (np.array([], object), (0,), []),
     ([b"a\0\0", b"b"], (2,), [b"a\0\0", b"b"]), (["a\0", "b"], (2,), ["a\0", "b"]),
     ([b"\xff", "a"], (2,), [b"\xff", "a"]), ([b"a", "b"], (2,), [b"a", "b"]),
 ])
@@ -103,6 +104,14 @@ def test_an_array_of_strings_is_not_kept_by_reference() -> None:
 def test_what_no_tensor_can_hold_is_refused(value: Any) -> None:
     with pytest.raises(SignatureMismatch, match="^x: Expected .* Received .* Do: "):
         component_from("x", value)
+
+
+@pytest.mark.parametrize("value, large", [
+    (2 ** 64, True), ([1, -2 ** 63 - 1], True), (np.array([1, 2], object), False)])
+def test_only_integers_beyond_64_bits_are_called_so(value: Any, large: bool) -> None:
+    with pytest.raises(SignatureMismatch) as e:
+        component_from("x", value)
+    assert ("64 bits" in str(e.value)) == large
 
 
 @pytest.mark.parametrize("value, seen", [

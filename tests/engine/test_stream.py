@@ -58,7 +58,8 @@ def rows(stream: Stream, most: int | None = None, timeout: float = 0.05,
             arrays = stream.take(timeout)
         except StopIteration:
             break
-        out.extend([column[i].copy() for column in arrays] for i in range(len(arrays[0])))
+        out.extend([np.array(column[i], column.dtype) for column in arrays]
+                   for i in range(len(arrays[0])))
         pause()
     return out
 

@@ -205,16 +205,17 @@ def _shapes(value: Any) -> str:
 
 
 def _check_strings(path: str, value: Any, array: np.ndarray) -> None:
-    if all(isinstance(v, int) for v in array.ravel()):
+    if all(isinstance(v, (str, bytes)) for v in array.ravel()):
+        return
+    if any(isinstance(v, int) and not -2 ** 63 <= v < 2 ** 64 for v in array.ravel()):
         raise SignatureMismatch(say(
             path, expected="integers of at most 64 bits", received=describe(value),
             do="Convert it in the dataflow, e.g. to a float or a string."))
-    if not all(isinstance(v, (str, bytes)) for v in array.ravel()):
-        shapes = _shapes(value if isinstance(value, (list, tuple)) else list(array.ravel()))
-        raise SignatureMismatch(say(
-            path, expected="an array of numbers or strings",
-            received=f"{describe(value)}; {shapes}",
-            do="Give all elements one shape and one dtype."))
+    shapes = _shapes(value if isinstance(value, (list, tuple)) else list(array.ravel()))
+    raise SignatureMismatch(say(
+        path, expected="an array of numbers or strings",
+        received=f"{describe(value)}; {shapes}",
+        do="Give all elements one shape and one dtype."))
 
 
 def _cast(component: Component, array: np.ndarray) -> np.ndarray:

@@ -37,7 +37,9 @@ class TrainLoop:
         >>> from tfqueue_compat.engine.group import Callbacks
         >>> loop, seen = TrainLoop(), []
         >>> loop.config(2, 1, 2)
-        >>> loop.run(lambda: seen.append((loop.epoch_num, loop.local_step)), Callbacks([]))
+        >>> step = lambda: seen.append((loop.epoch_num, loop.local_step))
+        >>> loop.run(step, Callbacks([]))  # doctest: +ELLIPSIS
+        [...Training has finished!
         >>> seen
         [(1, 0), (1, 1), (2, 0), (2, 1)]
     """

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Sequence
@@ -48,6 +49,7 @@ class WorkerSource(Source):
         self._shared = shared
         self._sizes = [length(d) for d in self._dataflows[:1 if shared else None]]
         self._pool: ProducerPool | None = None
+        self._endless = False
         self._waiting: dict[int, list[list[np.ndarray]]] = {}
         self._pass: _Pass | None = None
 
@@ -75,7 +77,7 @@ class WorkerSource(Source):
         if self.size is None:
             self.stop()  # a pass of unknown length starts afresh
         else:
-            self._waiting.setdefault(0, []).append(_columns(signature, chunk))
+            self._waiting.setdefault(0, []).extend(_runs(signature, chunk))
             self.meter.produced += chunk.n
         return signature
 
@@ -92,16 +94,20 @@ class WorkerSource(Source):
             return number
 
     def _new_pass(self, mode: Mode) -> _Pass:
+        workers = self.parallel
         if mode.endless:
-            return _Pass(self._running(endless=True), None)
+            return _Pass(self._running(endless=True), workers, None)
         if self.size is None:
             self.stop()
-            return _Pass(self._running(endless=False), None)
+            return _Pass(self._running(endless=False), workers, None)
         shares = [self.size] if self._shared else [s or 0 for s in self._sizes]
-        return _Pass(self._running(endless=True), shares)
+        return _Pass(self._running(endless=True), workers, shares)
 
     def _running(self, endless: bool) -> ProducerPool:
+        if self._pool is not None and self._endless != endless:
+            self.stop()
         if self._pool is None:
+            self._endless = endless
             self._pool = ProducerPool(
                 self._dataflows, endless=endless, capacity=self.meter.capacity,
                 owner="QueueInput")
@@ -114,19 +120,21 @@ class WorkerSource(Source):
             waiting = self._waiting.get(worker)
             return waiting.pop(0) if waiting else None
 
-    def put_back(self, worker: int, columns: list[np.ndarray]) -> None:
-        """Keep datapoints for the next pass."""
+    def put_back(self, worker: int, runs: list[list[np.ndarray]]) -> None:
+        """Keep datapoints for later: they come before what the worker sends next."""
         with self._lock:
-            self._waiting.setdefault(worker, []).insert(0, columns)
+            self._waiting.setdefault(worker, [])[:0] = runs
 
     def stop(self) -> None:
         """Close all channels and end the workers."""
         super().stop()
-        with self._lock:
-            pool, self._pool, self._pass = self._pool, None, None
-            self._waiting.clear()
+        pool = self._pool
         if pool is not None:
-            pool.stop()
+            pool.stop()  # before the lock: who holds it may wait for a worker
+        with self._lock:
+            if self._pool is pool:
+                self._pool, self._pass = None, None
+                self._waiting.clear()
 
 
 class _Pass:
@@ -134,12 +142,15 @@ class _Pass:
 
     Args:
         pool: of the workers.
+        workers: how many there are.
         shares: datapoints that are left: one number for all, or one for each worker; None: all.
     """
 
-    def __init__(self, pool: ProducerPool, shares: list[int] | None) -> None:
+    def __init__(self, pool: ProducerPool, workers: int, shares: list[int] | None) -> None:
         self.pool = pool
         self.begun: set[int] = set()
+        self.rest: list[np.ndarray] | None = None
+        self._unsettled = workers
         self._shares = shares
         self._lock = threading.Lock()
 
@@ -152,6 +163,14 @@ class _Pass:
             granted = min(count, self._shares[i])
             self._shares[i] -= granted
             return granted
+
+    def settle(self, rest: list[np.ndarray] | None) -> bool:
+        """Leave an incomplete group for the last worker to end; say whether this one is it."""
+        with self._lock:
+            if rest is not None:
+                self.rest = _joined(self.rest, rest)
+            self._unsettled -= 1
+            return self._unsettled == 0
 
     def over(self, worker: int) -> bool:
         """Whether nothing is left for a worker."""
@@ -173,6 +192,7 @@ class _Channel:
         self._rest: list[np.ndarray] | None = None
         self._closed = False
         self._ended = False
+        self._last_of_all: bool | None = None
         self._watch = InterruptWatch()
         self._watch.arm()
 
@@ -209,12 +229,13 @@ class _Channel:
                 source.meter.consumer_wait += time.perf_counter() - start
             if chunk is None:
                 return None
-            columns = _columns(self._signature, chunk)
+            columns, *more = _runs(self._signature, chunk)
+            source.put_back(self._worker, more)
             source.meter.produced += chunk.n
         count = len(columns[0])
         granted = self._pass.grant(self._worker, count)
         if granted < count:
-            source.put_back(self._worker, [c[granted:] for c in columns])
+            source.put_back(self._worker, [[c[granted:] for c in columns]])
             columns = [c[:granted] for c in columns]
         return columns
 
@@ -230,17 +251,26 @@ class _Channel:
         return self._given([r[:whole] for r in rows], group)
 
     def _last(self) -> list[np.ndarray]:
-        rest, self._rest = self._rest, None
-        if rest and len(rest[0]) and not self._mode.drop_remainder:
-            return self._given(rest, len(rest[0]))
+        """What is left of all workers' groups; the last of them to end gives it."""
+        if self._last_of_all is None:
+            self._last_of_all = self._pass.settle(self._rest)
+        rest = self._pass.rest if self._last_of_all else None
+        if rest and len(rest[0]):
+            whole = len(rest[0]) // self._mode.group * self._mode.group
+            self._pass.rest = [r[whole:] for r in rest] if whole else None
+            if whole:
+                return self._given([r[:whole] for r in rest], self._mode.group)
+            if not self._mode.drop_remainder:
+                return self._given(rest, len(rest[0]))
         self._source.meter.took(0)
         raise StopIteration
 
     def _given(self, rows: list[np.ndarray], group: int = 0) -> list[np.ndarray]:
-        self._source.meter.took(len(rows[0]))
+        count = len(rows[0])
+        self._source.meter.took(count)
         if not group:
             return rows
-        return [r.reshape((-1, group) + r.shape[1:]) for r in rows]
+        return [r.reshape((count // group, group) + r.shape[1:]) for r in rows]
 
     def _nothing(self) -> list[np.ndarray]:
         if self._closed:
@@ -262,17 +292,15 @@ def _joined(rest: list[np.ndarray] | None, columns: list[np.ndarray]) -> list[np
     return [np.concatenate(pair) for pair in zip(rest, columns)]
 
 
-def _columns(signature: Signature, chunk: Chunk) -> list[np.ndarray]:
-    """The chunk's datapoints stacked, checked against the signature."""
+def _runs(signature: Signature, chunk: Chunk) -> list[list[np.ndarray]]:
+    """The chunk's datapoints stacked, as many as have one shape, checked against the signature."""
     columns = _in_order(signature, chunk)
-    if columns is None:
-        rows = [signature.arrays(dp) for dp in chunk.datapoints()]
-        shapes = [[a.shape for a in row] for row in rows]
-        if any(s != shapes[0] for s in shapes):
-            raise mixed_shapes("datapoint", *[s for s in shapes if s != shapes[0]], shapes[0])
-        return [np.stack(column) for column in zip(*rows)]
-    return [as_array(c.batched(None), column)
-            for c, column in zip(signature.components, columns)]
+    if columns is not None:
+        return [[as_array(c.batched(None), column)
+                 for c, column in zip(signature.components, columns)]]
+    rows = [signature.arrays(dp) for dp in chunk.datapoints()]
+    alike = itertools.groupby(rows, key=lambda row: [a.shape for a in row])
+    return [[np.stack(column) for column in zip(*run)] for _, run in alike]
 
 
 def _in_order(signature: Signature, chunk: Chunk) -> Sequence[np.ndarray] | None:

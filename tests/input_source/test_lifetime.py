@@ -120,8 +120,9 @@ def test_datapoints_are_freed_as_they_pass():
         assert sum(r() is not None for r in alive) <= 5 + 6
 
 
-def test_generators_are_closed(streams):
+def test_generators_are_closed():
     closed = threading.Event()
+    kept = []  # so that the last reference to go does not close it
 
     def flow():
         try:
@@ -129,7 +130,11 @@ def test_generators_are_closed(streams):
                 yield [i]
         finally:
             closed.set()
-    queue = QueueInput(flow)
+
+    def keeping():
+        kept.append(flow())
+        return kept[-1]
+    queue = QueueInput(keeping)
     next(iter(queue))
     del queue
     gc.collect()

@@ -266,6 +266,22 @@ def test_staging_input_reports_the_dataflows_error(graph, numbers, specs):
     assert seen == list(range(len(seen))) and len(seen) >= 2
 
 
+@pytest.mark.parametrize("stages", [1, 3])
+def test_staging_input_is_ahead(stages, graph):
+    made = []
+
+    def make():
+        return np.int32(made.append(len(made)) or made[-1])
+    tensor = TensorInput(lambda: [tf.ensure_shape(tf.numpy_function(make, [], tf.int32), [])])
+    source = StagingInput(tensor, nr_stage=stages)
+    hooks = source.setup([tf.TensorSpec([], tf.int32, "x")])
+    x, = source.get_input_tensors()
+    with v1.train.MonitoredSession(hooks=hooks) as sess:
+        assert len(made) == stages
+        for i in range(5):
+            assert sess.run(x) == i and len(made) == stages + i + 1
+
+
 @pytest.mark.parametrize("stage", [0, -1, 1.5])
 def test_staging_input_arguments(stage, numbers):
     with pytest.raises(ValueError, match="nr_stage"):

@@ -244,7 +244,7 @@ def test_batches_of_refilled_buffers():
 
 @pytest.mark.parametrize("size", [1, 3, 50, 1000])
 def test_many_datapoints_once_and_in_order(size):
-    n = 20_000
+    n = 9_000
     queue = QueueInput(lambda: ([i, np.float32(i)] for i in range(n)), size=size)
     got = np.array([x for x, _ in queue.as_numpy_iterator()])
     np.testing.assert_array_equal(got, np.arange(n))
@@ -252,7 +252,7 @@ def test_many_datapoints_once_and_in_order(size):
 
 @pytest.mark.parametrize("batch", [1, 7, 128, 5000])
 def test_many_datapoints_in_batches(batch):
-    n = 20_003
+    n = 9_003
     queue = QueueInput(lambda: ([i] for i in range(n)), size=1000)
     batches = [x for x, in queue.batch(batch).as_numpy_iterator()]
     assert [len(b) for b in batches] == [batch] * (n // batch) + ([n % batch] if n % batch else [])

@@ -3,10 +3,16 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Iterator
 
 import pytest
+
+# Who starts the tests in the background may have them, and the processes that they start, ignore
+# Ctrl-C. Tests of Ctrl-C need the usual way.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every test starts eager, in a fresh default graph, and without a log directory."""
+"""Every test starts eager, in a fresh default graph, without a log directory or a fixed seed."""
 
 from __future__ import annotations
 
@@ -30,6 +30,9 @@ def _fresh() -> None:
     tf = sys.modules.get("tensorflow")
     if tf is not None and hasattr(tf, "compat"):
         tf.compat.v1.reset_default_graph()
+    numbers = sys.modules.get("tfqueue_compat.utils.utils")
+    if numbers is not None:
+        numbers._RNG_SEED = None
     logger = sys.modules.get("tfqueue_compat.utils.logger")
     if logger is not None:
         logger._close_file()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Towers, summaries, gradients and optimizers beside real tensorpack's."""
+"""Towers, summaries, gradients and penalties beside real tensorpack's."""
 
 from __future__ import annotations
 
@@ -84,23 +84,6 @@ def gradients():
                 outputs['gradient ' + name] = [(b.op.name, sess.run(a)) for a, b in pairs]
             outputs['gradient tags ' + name] = tags(g)
 
-def accumulated(name, inner):
-    with tf.Graph().as_default():
-        v = v1.get_variable('a/v', initializer=[1., 2.])
-        w = v1.get_variable('b/w', initializer=[3.])
-        cost = tf.reduce_sum(v * v) + tf.reduce_sum(w * w)
-        step = get_global_step_var()
-        with tf.name_scope('outer'):
-            opt = optimizer.AccumGradOptimizer(inner(), 3)
-            train = opt.minimize(cost, global_step=step)
-        rows = []
-        with v1.Session() as sess:
-            sess.run(v1.global_variables_initializer())
-            for _ in range(7):
-                sess.run(train)
-                rows.append({x.op.name: sess.run(x) for x in v1.global_variables()})
-        outputs['accumulated ' + name] = rows
-
 def towers():
     keys = ['update_ops', 'summaries', 'MOVING_SUMMARY_OPS', 'foo', 'regularization_losses',
             'variables', 'trainable_variables']
@@ -147,13 +130,11 @@ def penalties(m):
                         outputs['penalties %s' % training] = sess.run(costs)
 
 summaries(), averages(), gradients(), towers(), penalties(models)
-accumulated('momentum', lambda: v1.train.MomentumOptimizer(0.1, 0.9))
-accumulated('adam', lambda: v1.train.AdamOptimizer(0.1))
 """
 IMPORTS = """
 from {0} import models
 from {0}.tfutils import *
-from {0}.tfutils import gradproc, optimizer, summary, tower
+from {0}.tfutils import gradproc, summary, tower
 from {0}.tfutils.tower import TrainTowerContext, PredictTowerContext
 tower.TrainTowerContext, tower.PredictTowerContext = TrainTowerContext, PredictTowerContext
 """

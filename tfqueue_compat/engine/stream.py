@@ -34,6 +34,7 @@ from .signature import Signature
 __all__ = ["Mode", "Stream"]
 
 _MOMENT = 1e-3  # seconds
+_GLANCE = 0.25  # seconds
 _PAGES = 1 << 16  # bytes of a datapoint from which the allocator's way with pages counts
 
 
@@ -395,11 +396,12 @@ class Stream:
         time.sleep(0)
 
     def _wait_for_room(self) -> bool:
-        start = time.perf_counter()
+        """Wait until the consumer has taken enough; the meter follows a long wait as it goes."""
         with self._changed:
-            self._changed.wait_for(
-                lambda: self._put - self._taken < self._resume or self._hungry or self._closed)
-        self._meter.producer_wait += time.perf_counter() - start
+            while not (self._put - self._taken < self._resume or self._hungry or self._closed):
+                start = time.perf_counter()
+                self._changed.wait(_GLANCE)
+                self._meter.producer_wait += time.perf_counter() - start
         return not self._closed
 
     @property

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from ..dataflow.base import DataFlow, as_dataflow
 from ..engine.hooks import Callback
+from ..graph_builder.devices import tower_device
 from ..input_source import FeedInput, InputSource, QueueInput
 from ..tfutils.tower import PredictTowerContext
 from ..utils import logger
@@ -83,7 +84,7 @@ class InferenceRunnerBase(Callback):
     def _build_tower(self, tower_func: Any, name: str, device: int) -> Any:
         """Build the model for inference; return the tower's handle."""
         scope_of = getattr(self.trainer, "_vs_name_for_predictor", lambda device: "")
-        place = _device_name(device)
+        place = tower_device(device)
         logger.info("[%s] Building tower '%s' on device %s ...", type(self).__name__, name, place)
         with v1.name_scope(None), tf.device(place), \
                 v1.variable_scope(v1.get_variable_scope(), reuse=True,
@@ -283,8 +284,3 @@ def _name_of(source: InputSource) -> str:
     dataflow = getattr(source, "ds", None)
     name = type(source).__name__
     return name if dataflow is None else f"{name} of {type(dataflow).__name__}"
-
-
-def _device_name(number: int) -> str:
-    kind = "gpu" if tf.config.list_physical_devices("GPU") else "cpu"
-    return f"/{kind}:{number}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lets NumPy allocate 64-byte aligned arrays in the calling thread.
+"""Lets NumPy allocate 64-byte aligned arrays in the calling thread, large ones in warm memory.
 
 TensorFlow aliases such arrays and copies all others. NumPy lets an allocator be set for the
 current context (NEP 49), through its C API only; ctypes reaches it, on glibc.
@@ -7,6 +7,7 @@ current context (NEP 49), through its C API only; ctypes reaches it, on glibc.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import functools
 import importlib
@@ -17,10 +18,12 @@ from typing import Any
 import numpy as np
 
 from .buffers import is_aligned
+from .recycler import Recycler
 
 __all__ = ["align_this_thread", "keep_pages", "restore_this_thread"]
 
-_LARGEST_KEPT = (32 << 20) - (1 << 17)  # malloc.h: DEFAULT_MMAP_THRESHOLD_MAX, less its header
+_LARGEST_KEPT = 32 << 20  # malloc.c: DEFAULT_MMAP_THRESHOLD_MAX
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 _SET_HANDLER = 304  # PyDataMem_SetHandler in NumPy's C API table, since 1.22
 
 
@@ -44,56 +47,93 @@ def align_this_thread() -> bool:
     Returns:
         False where it can't be done (not glibc, a debug allocator); nothing has changed then.
     """
-    made = _handler()
-    if made is None:
-        return False
-    set_handler, capsule = made
-    before = set_handler(capsule)
-    if before is not capsule:
-        _thread.before = before
-    if all(is_aligned(np.empty(size, np.uint8)) for size in (1 << 14, 1 << 17)):
-        return True
-    set_handler(before)
-    return False
+    aligner = _aligner()
+    return aligner is not None and aligner.begin()
 
 
 def restore_this_thread() -> None:
     """NumPy's new arrays in this thread come from its default allocator again."""
-    made = _handler()
-    before = getattr(_thread, "before", None)
-    if made is not None and before is not None:
-        made[0](before)
+    aligner = _aligner()
+    if aligner is not None:
+        aligner.end()
 
 
-@functools.cache
 def keep_pages() -> None:
     """Let glibc keep the pages of freed arrays of up to 32 MB, for arrays to come.
 
     glibc gives memory of more than 128 KB back to the kernel at once, until it has seen that a
-    program frees large blocks: then it keeps as much as the largest one needs. Here it sees one,
-    which is never written to. Without it, the arrays of a dataflow may each be made in fresh
-    pages, at several times the cost of filling them.
+    program frees large blocks: then it keeps as much as the largest one needs. TensorFlow 2.21
+    ends that for the whole process when it makes a generator's dataset
+    (``generator_dataset_op.cc``: ``mallopt(M_MMAP_THRESHOLD, 131072)``), and each array of a
+    dataflow is made in fresh pages from then on, at several times the cost of filling them. Here
+    glibc is told the most that it would have learned by itself.
     """
-    np.empty(_LARGEST_KEPT, np.uint8)
+    mallopt = _mallopt()
+    if mallopt is not None:
+        mallopt(_M_MMAP_THRESHOLD, _LARGEST_KEPT)
+        mallopt(_M_TRIM_THRESHOLD, 2 * _LARGEST_KEPT)
 
 
 @functools.cache
-def _handler() -> tuple[Any, Any] | None:
-    """The setter and our handler's capsule; made once, as arrays refer to it for ever."""
+def _mallopt() -> Any:
+    if platform.libc_ver()[0] != "glibc":
+        return None
+    return getattr(ctypes.CDLL(None), "mallopt", None)
+
+
+class _Aligner:
+    """Our handler, and which threads use it.
+
+    While none does, the handler's ``free`` is libc's: what the threads have left behind is then
+    freed where it is dropped, also while Python ends.
+    """
+
+    def __init__(self, libc: ctypes.CDLL, set_handler: Any, free: Any) -> None:
+        self._recycler = Recycler(libc)
+        self._plain_free = free
+        malloc, calloc, realloc, self._noting_free = self._recycler.pointers
+        self._handler = _Handler(b"tfqueue_aligned", 1,
+                                 _Allocator(0, malloc, calloc, realloc, free))
+        self._set_handler, self._capsule = set_handler, _capsule(self._handler)
+        self._threads: set[int] = set()
+        atexit.register(self._leave_all)
+
+    def begin(self) -> bool:
+        self._threads.add(threading.get_ident())
+        self._handler.allocator.free = self._noting_free
+        before = self._set_handler(self._capsule)
+        if before is not self._capsule:
+            _thread.before = before
+        if all(is_aligned(np.empty(size, np.uint8)) for size in (1 << 14, 1 << 17)):
+            return True
+        self.end()
+        return False
+
+    def end(self) -> None:
+        before = getattr(_thread, "before", None)
+        if before is not None:
+            self._set_handler(before)
+        self._threads.discard(threading.get_ident())
+        if not self._threads:
+            self._leave_all()
+
+    def _leave_all(self) -> None:
+        self._handler.allocator.free = self._plain_free
+        self._recycler.forget()
+
+
+@functools.cache
+def _aligner() -> _Aligner | None:
+    """Made once, as arrays refer to it for ever."""
     if platform.python_implementation() != "CPython" or platform.libc_ver()[0] != "glibc":
         return None
     try:
-        libc = ctypes.CDLL(None)
         raw = _Allocator()
         ctypes.pythonapi.PyMem_GetAllocator(0, ctypes.byref(raw))
         if raw.ctx:  # PYTHONMALLOC=debug puts its own state there
             return None
-        # NumPy calls malloc(ctx, size): with ctx = 64 that is aligned_alloc(64, size).
-        # CPython's raw calloc, realloc and free ignore ctx and end in libc's.
-        handler = _Handler(b"tfqueue_aligned", 1, _Allocator(
-            64, ctypes.cast(libc.aligned_alloc, ctypes.c_void_p).value,
-            raw.calloc, raw.realloc, raw.free))
-        return _numpy_setter(), _capsule(handler)
+        # CPython's raw free ignores its first argument, as NumPy's handlers may, and is libc's.
+        return _Aligner(ctypes.CDLL(None), _numpy_setter(), raw.free)
     except (AttributeError, OSError, ValueError):
         return None
 

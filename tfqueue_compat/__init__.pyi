@@ -2,7 +2,8 @@
 # The root, for type checkers: the names of __init__.py's __all__, from where they live.
 
 from . import (
-    callbacks as callbacks, cli as cli, compat as compat, dataflow as dataflow, engine as engine,
+    callbacks as callbacks, cli as cli, compat as compat, contrib as contrib,
+    dataflow as dataflow, engine as engine,
     graph_builder as graph_builder, input_source as input_source, libinfo as libinfo, models as
     models, plots as plots, predict as predict, tfutils as tfutils, train as train, utils as
     utils,

@@ -154,7 +154,8 @@ def test_where_imports_go():
     assert tfv1_target("tensorflow") == tfv1_target("tensorflow.compat.v1") == home
     assert tfv1_target("tensorflow.train") == f"{home}.train"
     assert tfv1_target("tensorflow.python.ops.array_ops") == "tensorflow.python.ops.array_ops"
-    assert tfv1_target("tensorflow.keras.layers") == "tensorflow.keras.layers"
+    assert tfv1_target("tensorflow.keras.layers") == f"{home}.keras_layers"
+    assert tfv1_target("tensorflow.keras.models") == "tensorflow.keras.models"
     assert tfv1_import("tensorflow.python.ops", "rnn_cell") == (f"{home}.rnn_cell", None)
     module, name = tfv1_import("tensorflow.python.framework", "graph_util")
     assert name is None

@@ -33,6 +33,7 @@ MOVED = {
     "tensorflow.python.platform.build_info": f"{TFV1}.build_info",
     "tensorflow.keras": f"{TFV1}.keras",
     "tensorflow.keras.backend": f"{TFV1}.keras_backend",
+    "tensorflow.keras.layers": f"{TFV1}.keras_layers",
     "tensorflow.python.keras.backend": f"{TFV1}.keras_backend",
     "tensorflow.nn.rnn_cell": f"{TFV1}.rnn_cell",
 }

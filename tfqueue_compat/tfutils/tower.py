@@ -13,6 +13,7 @@ import tensorflow as tf
 from ..utils import logger  # noqa: F401 - scripts take it from here
 from ..utils.errors import say
 from .collection import FROZEN_IN_OTHER_TOWERS, CollectionGuard
+from .keras_calls import serve_keras
 from .tower_func import TowerFunc, TowerFuncWrapper
 from .tower_handle import TowerTensorHandle, TowerTensorHandles
 
@@ -119,6 +120,7 @@ class BaseTowerContext(ABC):
             raise RuntimeError(say(f"tower {self._name!r}", expected="no tower around it",
                                    received=f"tower {outer.name!r}",
                                    do="Leave that tower first: towers don't nest."))
+        serve_keras()
         with ExitStack() as stack:
             graph = v1.get_default_graph()
             setattr(graph, _PROPERTY, self)

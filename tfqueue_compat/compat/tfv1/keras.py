@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TF 1's path of ``tf.keras``: Keras 3, with a ``backend`` that knows the learning phase."""
+"""TF 1's path of ``tf.keras``: Keras 3, with the learning phase, and inputs over tensors."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 import tensorflow as _tf
 
 from . import keras_backend as backend
+from . import keras_layers as layers
+from .keras_layers import Input
 
-__all__ = ["backend"]
+__all__ = ["Input", "backend", "layers"]
 
 
 def __getattr__(name: str) -> Any:

@@ -71,8 +71,10 @@ def test_figures_are_held_against_their_limit() -> None:
 
 def test_rows_hold_the_targets() -> None:
     rows = {(r.kind, r.arrays, r.way): r for r in ROWS}
-    assert len(rows) == len(ROWS) == 30
+    assert len(rows) == len(ROWS) == 33
     assert rows["small", "fresh", "session"].over_peer == 2.7
+    assert rows["u8", "fresh", "step"].cell(PEER).way == "step"  # each beside its like
+    assert rows["u8", "fresh", "loop"].cell(PEER).way == "session"
     assert rows["tiny", "again", "batchqueue"].over_batch == 150
     assert rows["f32", "fresh", "eager"].over_peer == 2.7
     assert all(r.over_peer > 1 and r.over_plain > 1 for r in ROWS if r.arrays != "kept")
@@ -81,7 +83,7 @@ def test_rows_hold_the_targets() -> None:
 def test_unknown_names_are_refused_with_the_known_ones(capsys: Any) -> None:
     with pytest.raises(SystemExit):
         _parser().parse_args(["bench", "--ways", "session,loops"])
-    assert "session,loop,function" in capsys.readouterr().err
+    assert "session,step,loop,function" in capsys.readouterr().err
     assert _parser().parse_args(["bench", "--only", "u8, f32"]).only == ("u8", "f32")
 
 

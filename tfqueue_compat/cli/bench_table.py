@@ -49,8 +49,9 @@ class Row:
     over_batch: float = 0.  # over tensorpack's BatchQueueInput
 
     def cell(self, library: str) -> Cell:
-        """Return the cell of one library; tensorpack knows one way only, ``sess.run``."""
-        return Cell(library, self.kind, self.arrays, "session" if library == PEER else self.way)
+        """Return the cell of one library; tensorpack knows ``sess.run`` only, fetched or not."""
+        way = "session" if library == PEER and self.way != "step" else self.way
+        return Cell(library, self.kind, self.arrays, way)
 
     @property
     def peer_batch(self) -> Cell | None:
@@ -77,9 +78,11 @@ def _rows() -> Iterable[Row]:
             yield Row(kind, "fresh", way, fresh, 50)
             yield Row(kind, "again", way, again, 100, batch)
     yield Row("medium", "fresh", "session", 2, 4)
+    yield Row("medium", "fresh", "step", 2, 4)
     yield Row("medium", "fresh", "loop", 6.5, 4)
     for kind, session, loop, plain in (("u8", 1.5, 1.9, 3.), ("f32", 2., 2.7, 2.5)):
         yield Row(kind, "fresh", "session", session, plain)
+        yield Row(kind, "fresh", "step", session, plain)
         yield Row(kind, "fresh", "loop", loop, plain)
         yield Row(kind, "fresh", "eager", loop, plain)
         yield Row(kind, "kept", "session", 0, 0)

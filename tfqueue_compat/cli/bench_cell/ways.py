@@ -20,11 +20,24 @@ Take = Callable[[int], tuple[int, Any, Any]]
 
 @contextlib.contextmanager
 def _session(source: Any) -> Iterator[Take]:
-    """One ``sess.run`` a datapoint."""
+    """One ``sess.run`` a datapoint, which is fetched."""
+    with _runs(source, list) as take:
+        yield take
+
+
+@contextlib.contextmanager
+def _step(source: Any) -> Iterator[Take]:
+    """One ``sess.run`` a datapoint, which is used in the graph, as a training step uses it."""
+    with _runs(source, lambda tensors: [corner(x) for x in tensors]) as take:
+        yield take
+
+
+@contextlib.contextmanager
+def _runs(source: Any, fetched: Callable[[Any], list[Any]]) -> Iterator[Take]:
     import tensorflow as tf
     with tf.Graph().as_default():
         source.build()
-        fetches = source.tensors()
+        fetches = fetched(source.tensors())
         with tf.compat.v1.Session() as sess:
             sess.run(tf.compat.v1.global_variables_initializer())
             source.start(sess)
@@ -131,6 +144,7 @@ def _batch(source: Any) -> Iterator[Take]:
 
 WAYS: dict[str, Callable[[Any], contextlib.AbstractContextManager[Take]]] = {
     "session": _session,
+    "step": _step,
     "loop": _loop,
     "function": _function,
     "eager": _eager,

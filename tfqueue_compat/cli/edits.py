@@ -33,13 +33,13 @@ class Edits:
             self._starts.append(self._starts[-1] + len(line))
         self._edits: list[tuple[int, int, str]] = []
 
-    def span(self, node: ast.stmt | ast.expr | ast.alias) -> tuple[int, int]:
+    def span(self, node: ast.stmt | ast.expr | ast.alias | ast.keyword) -> tuple[int, int]:
         """Return the node's first character and the one behind its last."""
         assert node.end_lineno is not None and node.end_col_offset is not None
         return (self._offset(node.lineno, node.col_offset),
                 self._offset(node.end_lineno, node.end_col_offset))
 
-    def text(self, node: ast.stmt | ast.expr | ast.alias) -> str:
+    def text(self, node: ast.stmt | ast.expr | ast.alias | ast.keyword) -> str:
         """Return the node's source."""
         start, end = self.span(node)
         return self.source[start:end]
@@ -75,6 +75,10 @@ class Edits:
             out += [self.source[done:start], new]
             done = end
         return "".join([*out, self.source[done:]])
+
+    def offset(self, lineno: int, col: int) -> int:
+        """Return the offset of a column counted in characters, in a line counted from 1."""
+        return min(self._starts[min(lineno - 1, len(self._starts) - 1)] + col, len(self.source))
 
     def _offset(self, lineno: int, col: int) -> int:
         line = self._lines[lineno - 1] if lineno <= len(self._lines) else ""

@@ -5,21 +5,11 @@ from __future__ import annotations
 
 import re
 
+from .inventory import inventory
 from .places import HOUSE
 
 __all__ = ["hint"]
 
-_PY2_NAMES = {
-    "basestring": "str", "buffer": "memoryview", "cmp": "(a > b) - (a < b)", "execfile": "exec",
-    "file": "open", "long": "int", "raw_input": "input", "reduce": "functools.reduce",
-    "unichr": "chr", "unicode": "str", "xrange": "range"}
-_PY2_METHODS = {"has_key": "in", "iteritems": "items()", "iterkeys": "keys()",
-                "itervalues": "values()"}
-_PY2_MODULES = {
-    "ConfigParser": "configparser", "HTMLParser": "html.parser", "Queue": "queue",
-    "StringIO": "io", "Tkinter": "tkinter", "cPickle": "pickle", "cStringIO": "io",
-    "commands": "subprocess", "copy_reg": "copyreg", "urllib2": "urllib.request",
-    "urlparse": "urllib.parse"}
 _PY2_SYNTAX = re.compile(
     r"^\s*(print\s+[^(=]|print\s*$|exec\s+[^(]|raise\s+\w+\s*,|except\s+[\w.]+\s*,\s*\w+\s*:)"
     r"|<>|`\w|\bur['\"]|\b0\d+\b|\b\d+L\b")
@@ -32,17 +22,18 @@ def hint(error: BaseException) -> str | None:
         >>> hint(NameError("name 'xrange' is not defined", name="xrange"))
         "This is Python 2's xrange. Do: write range."
     """
+    python2 = inventory().data["python2"]
     if isinstance(error, SyntaxError):
         return _of_syntax(error)
     if isinstance(error, ImportError) and error.name:
         return _of_import(error.name)
     name = getattr(error, "name", None)
-    if isinstance(error, NameError) and name in _PY2_NAMES:
-        return f"This is Python 2's {name}. Do: write {_PY2_NAMES[name]}."
+    if isinstance(error, NameError) and name in python2["names"]:
+        return f"This is Python 2's {name}. Do: write {python2['names'][name]}."
     if isinstance(error, AttributeError) and name == "value" and isinstance(error.obj, int):
         return "A shape holds ints and None since TensorFlow 2. Do: drop the .value."
-    if isinstance(error, AttributeError) and name in _PY2_METHODS:
-        return f"This is Python 2's dict.{name}. Do: write {_PY2_METHODS[name]}."
+    if isinstance(error, AttributeError) and name in python2["methods"]:
+        return f"This is Python 2's dict.{name}. Do: write {python2['methods'][name]}."
     return None
 
 
@@ -55,8 +46,9 @@ def _of_syntax(error: SyntaxError) -> str | None:
 
 
 def _of_import(module: str) -> str | None:
-    if module in _PY2_MODULES:
-        return f"This is Python 2's module {module}. Do: import {_PY2_MODULES[module]}."
+    python3 = inventory().data["python2"]["modules"].get(module)
+    if python3:
+        return f"This is Python 2's module {module}. Do: import {python3}."
     root, _, rest = module.partition(".")
     if root == HOUSE and rest:
         return (f"This part of tensorpack, or of TF 1, is not there (yet): {rest}. "

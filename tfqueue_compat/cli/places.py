@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a legacy name lives today: data for the rewriter, and the look-up of a module path."""
+"""Where a legacy module lives today, and what else the rewriter knows by heart."""
 
 from __future__ import annotations
+
+from .inventory import inventory
 
 __all__ = ["ABCS", "HOUSE", "IMP", "LEAKED", "NUMPY_BUILTINS", "NUMPY_RENAMED", "TFV1", "place"]
 
@@ -15,16 +17,10 @@ IMP = "tfqueue_compat.cli.old_imp"
 
 #: NumPy's aliases of Python's own types, gone since NumPy 1.24 (``np.bool`` came back in 2.0 as
 #: another type).
-NUMPY_BUILTINS = {
-    "bool": "bool", "complex": "complex", "float": "float", "int": "int", "long": "int",
-    "object": "object", "str": "str", "unicode": "str"}
+NUMPY_BUILTINS: dict[str, str] = inventory().data["numpy"]["builtins"]
 
 #: NumPy's second names, gone since NumPy 2.0, and the first names of the same objects.
-NUMPY_RENAMED = {
-    "Inf": "inf", "Infinity": "inf", "PINF": "inf", "infty": "inf", "NAN": "nan", "NaN": "nan",
-    "alltrue": "all", "complex_": "complex128", "cumproduct": "cumprod", "float_": "float64",
-    "product": "prod", "round_": "round", "row_stack": "vstack", "sometrue": "any",
-    "string_": "bytes_", "unicode_": "str_"}
+NUMPY_RENAMED: dict[str, str] = inventory().data["numpy"]["renamed"]
 
 #: Names that star imports of old tensorpack left behind, and the statement that binds each.
 LEAKED = {
@@ -32,10 +28,7 @@ LEAKED = {
     "tf": f"import {TFV1} as tf"}
 
 #: Abstract classes that left ``collections`` for ``collections.abc`` (Python 3.10).
-ABCS = frozenset({
-    "Callable", "Container", "Generator", "Hashable", "ItemsView", "Iterable", "Iterator",
-    "KeysView", "Mapping", "MappingView", "MutableMapping", "MutableSequence", "MutableSet",
-    "Sequence", "Set", "Sized", "ValuesView"})
+ABCS = frozenset(inventory().data["collections_abc"])
 
 
 def place(module: str, name: str | None = None) -> tuple[str, str | None] | None:
@@ -60,7 +53,8 @@ def place(module: str, name: str | None = None) -> tuple[str, str | None] | None
 
     root, _, rest = module.partition(".")
     if root == "tensorpack":
-        return f"{HOUSE}.{rest}" if rest else HOUSE, name
+        now = inventory().modules.get(module, {}).get("now", module)
+        return HOUSE + now[len("tensorpack"):], name
     if module == "imp":
         return IMP, name
     if module == "collections" and name in ABCS:

@@ -11,29 +11,40 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TypeGuard
 
 from .edits import Edits
-from .places import ABCS, LEAKED, NUMPY_BUILTINS, NUMPY_RENAMED, place
+from .graph_mode import add_graph_mode
+from .inventory import inventory
+from .names import find_uses
+from .places import ABCS, HOUSE, LEAKED, NUMPY_BUILTINS, NUMPY_RENAMED, place
+from .renames import Renames
+from .syntax import aliases, is_binary, is_dimension, is_legacy_star, last_name, names_bound
 
 __all__ = ["Options", "Remark", "Rewritten", "rewrite"]
 
 _FROM = re.compile(r"from((?:\s|\\\s)+)([\w.]+(?:[\s\\]*\.[\s\\]*\w+)*)")
 _TOUCHED = re.compile(
-    r"\b(tensorpack|tensorflow|imp|numpy|collections)\b|\.(tostring|value)\b")
+    r"\b(tensorpack|tensorflow|imp|numpy|collections|cv2)\b|\.(tostring|value)\b")
 _BY_NAME = ("import_module", "importorskip", "find_spec", "__import__")
 
 
 @dataclass(frozen=True)
 class Options:
-    """Which kinds of legacy names are rewritten; all of them unless said otherwise."""
+    """Which kinds of legacy names are rewritten; all of them unless said otherwise.
+
+    Attributes:
+        modern: also rename what works under its old name, and Python 2's leftovers, and let a
+            script enter graph mode by itself: for ``migrate``.
+        methods: methods of the user's classes that `modern` may rename.
+    """
 
     tensorpack: bool = True
     tensorflow: bool = True
     numpy: bool = True
     stdlib: bool = True
+    modern: bool = False
+    methods: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -73,13 +84,13 @@ def rewrite(source: str, options: Options = Options(), filename: str = "<script>
         >>> rewrite("import tensorpack.dataflow as df\\n").text
         'import tfqueue_compat.dataflow as df\\n'
     """
-    if not _TOUCHED.search(source):
+    if not options.modern and not _TOUCHED.search(source):
         return Rewritten(source)
     tree = compile(source, filename, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
     assert isinstance(tree, ast.Module)
     worker = _Rewriter(Edits(source), options, tree)
     worker.visit(tree)
-    worker.add_leaked()
+    worker.finish(tree)
     return Rewritten(worker.edits.apply(), tuple(sorted(worker.changes, key=_by_line)),
                      tuple(sorted(worker.doubts, key=_by_line)))
 
@@ -94,13 +105,16 @@ class _Rewriter(ast.NodeVisitor):
         self.options = options
         self.changes: list[Remark] = []
         self.doubts: list[Remark] = []
-        self.bound = set(_bound(tree))
-        self.numpy = {a.asname or a.name for a in _aliases(tree, "numpy")} - self.bound
+        self.bound = set(names_bound(tree))
+        self.numpy = {a.asname or a.name for a in aliases(tree, "numpy")} - self.bound
         self.read: set[str] = set()
-        self.stars = [n for n in ast.walk(tree) if _is_legacy_star(n)] \
+        self.stars = [n for n in ast.walk(tree) if is_legacy_star(n)] \
             if options.tensorpack else []
         self.leaked = set(LEAKED) - self.bound - self.numpy if self.stars else set()
         self.numpy |= self.leaked & {"np"}
+        uses = find_uses(tree) if options.tensorpack else []
+        self.renames = Renames(edits, uses, self.bound, options.modern, options.methods,
+                               self._changed, self._doubt)
 
     # -- imports
 
@@ -119,23 +133,38 @@ class _Rewriter(ast.NodeVisitor):
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         if node.level or node.module is None or not self._wanted(node.module):
             return
-        new = [place(node.module, a.name) or (node.module, a.name) for a in node.names]
-        modules = {m for m, _ in new}
-        if modules == {node.module}:
+        new = [self._target(node.module, alias) for alias in node.names]
+        same = [n == a.name and b == (a.asname or a.name)
+                for (_, n, b), a in zip(new, node.names)]
+        modules = {m for m, _, _ in new}
+        if modules == {node.module} and all(same):
             return
-        if len(modules) > 1 or any(name is None for _, name in new):
+        if len(modules) > 1 or any(name is None for _, name, _ in new):
             self._split(node, new)
             return
         match = _FROM.match(self.edits.source, self.edits.span(node)[0])
         assert match is not None
-        self.edits.replace(match.start(2), match.end(2), new[0][0])
-        self._changed(node.lineno, f"from {node.module} import", f"from {new[0][0]} import")
+        if modules != {node.module}:
+            self.edits.replace(match.start(2), match.end(2), new[0][0])
+            self._changed(node.lineno, f"from {node.module} import", f"from {new[0][0]} import")
+        for kept, alias, (_, name, bound) in zip(same, node.names, new):
+            if not kept:
+                self._swap(alias, f"{name}" if name == bound else f"{name} as {bound}")
 
-    def _split(self, node: ast.ImportFrom, new: list[tuple[str, str | None]]) -> None:
+    def _target(self, module: str, alias: ast.alias) -> tuple[str, str | None, str]:
+        """Return the module, the name in it or None for the module itself, and what is bound."""
+        bound = alias.asname or alias.name
+        if module.partition(".")[0] in ("tensorpack", HOUSE) and alias.name != "*":
+            found = self.renames.target("tensorpack" + module.removeprefix("tensorpack")
+                                        .removeprefix(HOUSE), alias)
+            if found is not None:
+                return found
+        return (*(self._place(module, alias.name) or (module, alias.name)), bound)
+
+    def _split(self, node: ast.ImportFrom, new: list[tuple[str, str | None, str]]) -> None:
         """Write one import as several, where its names have gone to several modules."""
         parts: dict[str, list[str]] = {}
-        for alias, (module, name) in zip(node.names, new):
-            bound = alias.asname or alias.name
+        for module, name, bound in new:
             if name is None:
                 parts[f"import {module} as {bound}"] = []
             else:
@@ -148,13 +177,13 @@ class _Rewriter(ast.NodeVisitor):
         self._changed(node.lineno, self.edits.text(node), text)
 
     def visit_Call(self, node: ast.Call) -> None:
-        called = _last_name(node.func)
+        called = last_name(node.func)
         if called in _BY_NAME and node.args:
             self._import_by_name(node, called)
         elif called == "tostring" and isinstance(node.func, ast.Attribute) \
                 and self.options.numpy and not node.args and not node.keywords:
             self._rename(node.func, "tobytes")
-        elif called == "fromstring" and self._is_numpy(node.func) and _is_binary(node):
+        elif called == "fromstring" and self._is_numpy(node.func) and is_binary(node):
             self._rename(node.func, "frombuffer")
             self.edits.replace(self.edits.span(node)[1], self.edits.span(node)[1], ".copy()")
         self.generic_visit(node)
@@ -189,7 +218,7 @@ class _Rewriter(ast.NodeVisitor):
             self.read |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        if node.attr == "value" and self.options.tensorflow and _is_dimension(node.value):
+        if node.attr == "value" and self.options.tensorflow and is_dimension(node.value):
             self._dimension(node, node.value)
         elif isinstance(node.ctx, ast.Load) and isinstance(node.value, ast.Name):
             owner = node.value.id
@@ -223,26 +252,37 @@ class _Rewriter(ast.NodeVisitor):
         return (self.options.numpy and isinstance(func, ast.Attribute)
                 and isinstance(func.value, ast.Name) and func.value.id in self.numpy)
 
-    def add_leaked(self) -> None:
-        """Bind what tensorpack's star imports used to leave behind and the file relies on."""
-        missing = [n for n in LEAKED if n in self.read & self.leaked]
-        if not missing:
-            return
-        star = self.stars[-1]
-        new = "".join(f"; {LEAKED[n]}" for n in missing)
-        end = self.edits.span(star)[1]
-        self.edits.replace(end, end, new)
-        self._changed(star.lineno, "names that the star import used to bind", new[2:])
+    def finish(self, tree: ast.Module) -> None:
+        """Make the edits that need the whole file to have been read."""
+        self.renames.apply()
+        if self.options.modern:
+            self.renames.input_specs(tree)
+        missing = {n: LEAKED[n] for n in LEAKED if n in self.read & self.leaked}
+        missing.update(self.renames.missing)
+        if missing:
+            star = self.stars[-1]
+            new = "".join(f"; {text}" for text in missing.values())
+            end = self.edits.span(star)[1]
+            self.edits.replace(end, end, new)
+            self._changed(star.lineno, "names that the star import used to bind", new[2:])
+        if self.options.modern and self.options.tensorflow:
+            add_graph_mode(self.edits, tree, self.renames.uses, "tf" in missing, self._changed)
 
     # -- bookkeeping
 
     def _wanted(self, module: str) -> bool:
         root = module.partition(".")[0]
-        return {"tensorpack": self.options.tensorpack,
+        return {"tensorpack": self.options.tensorpack, HOUSE: self.options.modern,
                 "tensorflow": self.options.tensorflow}.get(root, self.options.stdlib)
 
+    def _place(self, module: str, name: str | None = None) -> tuple[str, str | None] | None:
+        python2 = inventory().data["python2"]
+        if self.options.modern and module in python2["rewritten"]["modules"]:
+            return python2["modules"][module], name
+        return place(module, name)
+
     def _module(self, module: str) -> str | None:
-        new = place(module) if self._wanted(module) else None
+        new = self._place(module) if self._wanted(module) else None
         return new[0] if new else None
 
     def _doubt_kept(self, alias: ast.alias) -> None:
@@ -263,55 +303,6 @@ class _Rewriter(ast.NodeVisitor):
     def _changed(self, line: int, old: str, new: str) -> None:
         self.changes.append(Remark(line, old, new))
 
-    def _doubt(self, node: ast.stmt | ast.expr | ast.alias, why: str) -> None:
-        self.doubts.append(Remark(node.lineno, self.edits.line(node.lineno), why=why))
-
-
-def _aliases(tree: ast.AST, module: str) -> Iterator[ast.alias]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (a for a in node.names if a.name == module)
-
-
-def _bound(tree: ast.AST) -> Iterator[str]:
-    """Yield every name the file binds, in any scope, other than by ``import numpy``."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            yield node.id
-        elif isinstance(node, ast.arg):
-            yield node.arg
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            yield node.name
-        elif isinstance(node, ast.ExceptHandler) and node.name:
-            yield node.name
-        elif isinstance(node, ast.Import):
-            yield from (a.asname or a.name.partition(".")[0] for a in node.names
-                        if a.name not in ("numpy", "collections"))
-        elif isinstance(node, ast.ImportFrom):
-            yield from (a.asname or a.name for a in node.names)
-
-
-def _is_legacy_star(node: ast.AST) -> TypeGuard[ast.ImportFrom]:
-    return (isinstance(node, ast.ImportFrom) and not node.level and node.names[0].name == "*"
-            and (node.module or "").partition(".")[0] == "tensorpack")
-
-
-def _last_name(func: ast.expr) -> str:
-    if isinstance(func, ast.Attribute):
-        return func.attr
-    return func.id if isinstance(func, ast.Name) else ""
-
-
-def _is_dimension(node: ast.expr) -> TypeGuard[ast.Subscript]:
-    """Say whether this is ``x.shape[i]`` or ``x.get_shape()[i]``."""
-    if not isinstance(node, ast.Subscript):
-        return False
-    owner = node.value.func if isinstance(node.value, ast.Call) else node.value
-    return _last_name(owner) == ("get_shape" if isinstance(node.value, ast.Call) else "shape")
-
-
-def _is_binary(call: ast.Call) -> bool:
-    """Say whether a ``np.fromstring`` call reads bytes: no separator is given."""
-    given = {k.arg for k in call.keywords}
-    return (not given & {"sep", None} and len(call.args) <= 3
-            and not any(isinstance(a, ast.Starred) for a in call.args))
+    def _doubt(self, node: ast.AST, why: str) -> None:
+        line: int = getattr(node, "lineno")
+        self.doubts.append(Remark(line, self.edits.line(line), why=why))

@@ -24,7 +24,7 @@ from .bench_table import Cell, Figure, Results, Row
 __all__ = ["main", "measure_cell", "register", "run_rounds"]
 
 KINDS = ("tiny", "small", "medium", "u8", "f32")
-WAYS = ("session", "loop", "function", "eager", "batch", "batchqueue")
+WAYS = ("session", "step", "loop", "function", "eager", "batch", "batchqueue")
 PROBES = ("latency", "held", "step", "import", "memory")
 MEMORY_COUNT = 100_000  # datapoints over which memory may not grow
 TIMEOUT = 300  # seconds for one cell; only a hang takes so long

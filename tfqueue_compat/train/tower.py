@@ -10,10 +10,10 @@ import tensorflow as tf
 
 from ..callbacks.queue_size import QueueSize, meter_of
 from ..graph_builder.devices import tower_device
+from ..graph_builder.gradients import gradients_of
 from ..input_source.feed import PlaceholderInput
 from ..input_source.input_source_base import InputSource, remap_input_source
 from ..predict.base import OnlinePredictor
-from ..tfutils.gradproc import FilterNoneGrad
 from ..tfutils.tower import PredictTowerContext, TowerFunc, get_current_tower_context
 from ..utils import logger
 from ..utils.argtools import memoized_ignoreargs
@@ -203,18 +203,11 @@ class SingleCostTrainer(TowerTrainer):
 
     def _gradients(self, cost: Any, get_opt_fn: Callable[[], Any]) -> list[tuple[Any, Any]]:
         context = get_current_tower_context()
-        _require_cost(cost, context)
-        optimizer = get_opt_fn()
-        if not isinstance(optimizer, v1.train.Optimizer):
-            raise TypeError(say("the model's optimizer", expected="a tf.compat.v1.train.Optimizer",
-                                received=repr(optimizer),
-                                do="Return e.g. tf.compat.v1.train.AdamOptimizer(1e-3)."))
-        variables = _own(v1.trainable_variables(), context)
-        grads = optimizer.compute_gradients(
-            cost, var_list=variables, gate_gradients=int(self.GATE_GRADIENTS),
+        return gradients_of(
+            cost, get_opt_fn(), _own(v1.trainable_variables(), context), tower=context.name,
+            gate_gradients=int(self.GATE_GRADIENTS),
             colocate_gradients_with_ops=self.COLOCATE_GRADIENTS_WITH_OPS,
             aggregation_method=self.AGGREGATION_METHOD)
-        return _checked(cost, FilterNoneGrad().process(grads))
 
     def _compiled_gradients(self, inputs: Sequence[Any], get_cost_fn: Callable[..., Any],
                             get_opt_fn: Callable[[], Any]) -> list[tuple[Any, Any]]:
@@ -266,27 +259,6 @@ class SingleCostTrainer(TowerTrainer):
     def _train_from_config(self, config: TrainConfig) -> None:
         from .interface import launch_train_with_config  # that module needs this one
         launch_train_with_config(config, self)
-
-
-def _require_cost(cost: Any, context: Any) -> None:
-    if not tf.is_tensor(cost) or cost.shape.rank not in (0, None):
-        what = "None" if cost is None else repr(cost)
-        raise ValueError(say(f"build_graph in tower {context.name!r}", expected="the cost, a "
-                             "scalar tensor", received=what, do="Return it from build_graph."))
-
-
-def _checked(cost: Any, grads: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Let a step fail where its cost is no number: nothing good comes of going on."""
-    if not cost.dtype.is_floating or not grads:
-        return grads
-    with v1.name_scope("check_cost"):
-        check = tf.debugging.check_numerics(cost, say(
-            f"the cost {cost.op.name!r}", expected="a finite number", received="NaN or Inf",
-            do="Lower the learning rate, look at the data, or add the callback CheckNumerics()"))
-        # one gradient that waits for the check is enough for the check to be made
-        (gradient, variable), *others = grads
-        with tf.control_dependencies([check]), v1.colocate_with(variable):
-            return [(tf.identity(gradient), variable), *others]
 
 
 def _own(variables: Sequence[Any], context: Any) -> list[Any]:

@@ -69,7 +69,7 @@ __all__ = [
     "get_current_tower_context", "get_default_sess_config", "get_global_step_value",
     "get_global_step_var", "get_model_loader", "get_nr_gpu", "get_rng",
     "get_tf_version_tuple", "get_tqdm", "gradproc", "graph_builder", "humanize_time_delta",
-    "imgaug", "input_source", "install", "l1_regularizer", "l2_regularizer",
+    "imgaug", "input_source", "install", "keras_bridge", "l1_regularizer", "l2_regularizer",
     "launch_train_with_config", "layer_register", "libinfo", "logger", "models",
     "optimizer", "plots", "predict", "regularize_cost", "regularize_cost_from_collection",
     "remap_input_source", "rename_tflayer_get_variable", "send_dataflow_zmq", "sesscreate",

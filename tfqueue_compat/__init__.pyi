@@ -4,9 +4,9 @@
 from . import (
     callbacks as callbacks, cli as cli, compat as compat, contrib as contrib,
     dataflow as dataflow, engine as engine,
-    graph_builder as graph_builder, input_source as input_source, libinfo as libinfo, models as
-    models, plots as plots, predict as predict, tfutils as tfutils, train as train, utils as
-    utils,
+    graph_builder as graph_builder, input_source as input_source, keras_bridge as keras_bridge,
+    libinfo as libinfo, models as models, plots as plots, predict as predict, tfutils as tfutils,
+    train as train, utils as utils,
 )
 from .callbacks.base import (
     Callback as Callback, CallbackFactory as CallbackFactory, ProxyCallback as ProxyCallback,

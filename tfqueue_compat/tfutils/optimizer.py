@@ -91,6 +91,21 @@ def apply_grad_processors(opt: Any, gradprocs: Sequence[GradientProcessor]) -> P
     return _Processed(opt, processors)
 
 
+def gradient_processors_of(opt: Any) -> list[GradientProcessor] | None:
+    """Return the processors that an optimizer applies before the one inside it.
+
+    Args:
+        opt: a ProxyOptimizer.
+
+    Returns:
+        None where it does something else.
+    """
+    if isinstance(opt, _Processed):
+        return list(opt._gradprocs)
+    changes = type(opt).apply_gradients is not ProxyOptimizer.apply_gradients
+    return None if changes else []
+
+
 class PostProcessOptimizer(ProxyOptimizer):
     """Runs an op on each variable after it was updated.
 

@@ -120,6 +120,7 @@ def add_moving_summary(*args: Any, **kwargs: Any) -> list[Any]:
     """Add scalar summaries of the moving averages of scalars.
 
     The averages are moved by ``MovingAverageSummary``, a callback that trainers have by default.
+    In ``keras_bridge.ModelDescModel`` the scalars are metrics of Keras, averaged over an epoch.
 
     Args:
         *args: scalar tensors, or lists of them.
@@ -140,6 +141,10 @@ def add_moving_summary(*args: Any, **kwargs: Any) -> list[Any]:
         if not (tf.is_tensor(x) or isinstance(x, tf.Variable)) or x.shape.rank not in (0, None):
             raise TypeError(say("add_moving_summary", expected="scalar tensors",
                                 received=f"{x!r}", do="Pass e.g. tf.reduce_mean(x)."))
+    record = getattr(get_current_tower_context(), "record_scalars", None)
+    if record is not None:  # it averages by itself
+        record(values)
+        return values
     if _in_other_tower():
         return []
     moved = [_moving(x, options["decay"], options["summary_collections"]) for x in values]

@@ -165,8 +165,7 @@ class TwoTrainer(TowerTrainer):
             step = optimizer.minimize(model.d_loss, var_list=[by_name["discrim/d"]])
             with tf.control_dependencies([step]):
                 self.train_op = optimizer.minimize(model.g_loss, var_list=[by_name["gen/g"]])
-        for cb in callbacks:
-            self.register_callback(cb)
+        assert self.register_callback(callbacks)
 
 
 def test_a_trainer_that_builds_in_its_constructor_and_predicts() -> None:

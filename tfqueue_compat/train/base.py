@@ -122,14 +122,18 @@ class Trainer(metaclass=_Made):
         """Add a callback to those that training will have.
 
         Args:
-            cb: a Callback, or a ``SessionRunHook`` as input sources return.
+            cb: a Callback, or a ``SessionRunHook``, or a list of them, as
+                ``InputSource.setup`` returns it.
 
         Returns:
             Whether it was added: another process than the chief leaves out ``chief_only`` ones.
+            Of a list: whether all were.
 
         Raises:
             RuntimeError: when callbacks have been set up already.
         """
+        if isinstance(cb, (list, tuple)):
+            return all([self.register_callback(one) for one in cb])
         if isinstance(cb, v1.train.SessionRunHook) and not isinstance(cb, Callback):
             cb = HookToCallback(cb).set_chief_only(False)
         if not isinstance(cb, Callback):

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from ..engine.errors import failure_in
 from ..utils.errors import say
+from .queue_runners import QueueRunners
 
 __all__ = ["HookedSession"]
 
@@ -22,6 +23,7 @@ class HookedSession:
 
     It has what training needs of one, and costs less: what was fetched once is fetched again
     without another look at the graph. It makes no session, and tries no failed step again.
+    TF 1's queue runners in the graph run until it is closed.
 
     Args:
         sess: the session.
@@ -33,6 +35,7 @@ class HookedSession:
         self._hooks = list(hooks)
         self._ready: dict[Any, tuple[Any, Callable[[], Any]]] = {}
         self._stop = False
+        self._runners = QueueRunners(sess)
 
     @property
     def graph(self) -> tf.Graph:
@@ -90,6 +93,7 @@ class HookedSession:
         sess, self._sess = self._sess, None
         self._ready.clear()
         if sess is not None:
+            self._runners.close()
             sess.close()
 
     def _quick(self, wanted: list[Any]) -> list[Any]:
@@ -105,6 +109,7 @@ class HookedSession:
         except tf.errors.OpError as e:
             error = failure_in(str(e.message))
             if error is None:
+                self._runners.raise_failure()
                 raise
             raise error from None
 

@@ -290,6 +290,21 @@ def test_a_linked_script_finds_its_own_files(launch: Launch, tmp_path: Path) -> 
     assert output(launch("train", cwd=tmp_path / "bin")) == ["tfqueue_compat"]
 
 
+def test_what_a_link_beside_the_script_leads_to_is_the_users(launch: Launch, tmp_path: Path
+                                                             ) -> None:
+    shared = write(tmp_path, "other/shared.py", "import tensorpack\n")
+    write(tmp_path, "third/package/__init__.py", "import tensorpack\n")
+    write(tmp_path, "code/main.py", """
+        import package, shared
+        print(shared.tensorpack.__name__, package.tensorpack.__name__)
+        """)
+    (tmp_path / "code" / "shared.py").symlink_to(shared)
+    (tmp_path / "code" / "package").symlink_to(tmp_path / "third" / "package")
+    told = ["tfqueue_compat tfqueue_compat"]
+    assert output(launch("main.py", cwd=tmp_path / "code")) == told
+    assert output(launch(str(tmp_path / "code" / "main.py"), cwd=tmp_path / "third")) == told
+
+
 def test_a_module_whose_package_fails_shows_why(launch: Launch, tmp_path: Path) -> None:
     write(tmp_path, "pkg/__init__.py", "1 / 0\n")
     write(tmp_path, "pkg/main.py", "")

@@ -23,7 +23,8 @@ _NOT_USERS = {"tfqueue_compat", "tensorpack", "tensorflow", "keras"}
 class UserFiles:
     """The files of one script's author: its trees, without installed packages.
 
-    A directory that the script itself adds to ``sys.path`` counts as well.
+    A directory that the script itself adds to ``sys.path`` counts as well, and so does what a
+    link in a tree leads to.
 
     Args:
         trees: directories; files anywhere below them count.
@@ -32,7 +33,7 @@ class UserFiles:
 
     def __init__(self, trees: Iterable[str], options: Options = Options()) -> None:
         self.options = options
-        self.trees = sorted({os.path.realpath(t) for t in trees})
+        self.trees = sorted({p for t in trees for p in _places(t)})
         self.path_at_start = frozenset(sys.path)
         self._others = tuple(os.path.join(os.path.realpath(p), "") for p in (
             os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
@@ -40,11 +41,19 @@ class UserFiles:
 
     def owns(self, path: str) -> bool:
         """Say whether the file at ``path`` is the user's own."""
-        real = os.path.realpath(path)
-        if not _PACKAGES.isdisjoint(real.split(os.sep)) or real.startswith(self._others):
+        places = _places(path)
+        if any(not _PACKAGES.isdisjoint(p.split(os.sep)) or p.startswith(self._others)
+               for p in places):
             return False
-        added = (os.path.realpath(p) for p in sys.path if p and p not in self.path_at_start)
-        return any(real.startswith(os.path.join(tree, "")) for tree in (*self.trees, *added))
+        added = (place for p in sys.path if p and p not in self.path_at_start
+                 for place in _places(p))
+        roots = tuple(os.path.join(tree, "") for tree in (*self.trees, *added))
+        return any(p.startswith(roots) for p in places)
+
+
+def _places(path: str) -> set[str]:
+    """Where a path lies, and where it leads: a link in the user's tree is the user's as well."""
+    return {os.path.abspath(path), os.path.realpath(path)}
 
 
 def compile_user(data: bytes, path: str, options: Options = Options()) -> CodeType:

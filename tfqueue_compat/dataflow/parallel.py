@@ -14,6 +14,7 @@ from .arguments import old_keywords, positive
 from .base import ProxyDataFlow, length
 from .thread_runner import MultiThreadPrefetchData, MultiThreadRunner
 from .workers import ProducerPool
+from .zmq_pipes import _bind_guard, _get_pipe_name, _zmq_catch_error  # noqa: F401 - as tensorpack
 
 __all__ = ["MultiProcessPrefetchData", "MultiProcessRunner", "MultiProcessRunnerZMQ",
            "MultiThreadPrefetchData", "MultiThreadRunner", "PrefetchData", "PrefetchDataZMQ",

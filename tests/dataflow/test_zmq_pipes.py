@@ -20,9 +20,8 @@ def test_a_pipe_of_ones_own() -> None:
         in_.connect(name)
         out.send(b"datapoint")
         assert in_.recv() == b"datapoint"
-        with pytest.raises(zmq.ZMQError):
-            _bind_guard(context.socket(zmq.PUSH), name)
-        context.destroy(linger=0)
+        with context.socket(zmq.PUSH) as second, pytest.raises(zmq.ZMQError):
+            _bind_guard(second, name)
 
 
 def test_a_closed_context_ends_a_dataflow() -> None:

@@ -28,6 +28,15 @@ def _owned_iterator() -> type:
 OwnedIterator: Any = _owned_iterator()
 
 
+def _datasets_from_function() -> type:
+    from tensorflow.python.distribute.input_lib import DistributedDatasetsFromFunction
+    return DistributedDatasetsFromFunction
+
+
+#: The class of what Keras takes for distributed data, to derive from.
+DistributedDatasetsFromFunction: Any = _datasets_from_function()
+
+
 def _get_next_sync() -> Callable[..., Any]:
     from tensorflow.python.ops.gen_dataset_ops import iterator_get_next_sync
     return iterator_get_next_sync

@@ -13,8 +13,9 @@ import tensorflow as tf
 
 from ..compat.internals import DistributedDatasetsFromFunction, asking_keras
 from ..dataflow.base import DataFlow
+from ..engine.dataset import SourceDataset
 from ..input_source.queue import QueueInput
-from ..utils.errors import say
+from ..utils.errors import CompatError, say
 
 __all__ = ["AcrossWorkers", "TowerBatches", "WorkerLost", "across_workers", "batch_per_tower"]
 
@@ -29,8 +30,8 @@ def batch_per_tower(data: Any, strategy: Any = None, *, share: bool = True) -> T
     replica of the strategy; across workers there are those of all.
 
     With ``steps_per_epoch`` the data has no end, as in a QueueInput; without, an epoch is one
-    pass, less the last ``len(data) % n`` batches. To evaluate and predict on all of it, pass the
-    QueueInput itself.
+    pass, less the last ``len(data) % n`` batches. To evaluate and to predict on all of it, pass
+    the QueueInput itself.
 
     Args:
         data: a QueueInput, a DataFlow or a ``tf.data.Dataset`` of batches.
@@ -59,15 +60,16 @@ def batch_per_tower(data: Any, strategy: Any = None, *, share: bool = True) -> T
     return TowerBatches(data, strategy or tf.distribute.get_strategy(), share)
 
 
-class TowerBatches(DistributedDatasetsFromFunction):  # type: ignore[misc]
+class TowerBatches(DistributedDatasetsFromFunction):
     """Distributed data, made when Keras asks for it: only then is it known whether it ends.
 
     Made by :func:`batch_per_tower`.
     """
 
-    def __init__(self, data: Any, strategy: Any, share: bool) -> None:
+    def __init__(self, data: Any, strategy: Any, share: bool = True, whole: bool = False) -> None:
         # as in engine.SourceDataset the base's constructor, which wants all of it, is left out
         self._source, self._given_strategy, self._share = data, strategy, share
+        self._whole = whole  # to the last batch: some towers then get an empty one
         self._made: dict[bool, Any] = {}
 
     def __len__(self) -> int:
@@ -77,8 +79,9 @@ class TowerBatches(DistributedDatasetsFromFunction):  # type: ignore[misc]
             TypeError: where the data does not know its length.
         """
         strategy = self._given_strategy
-        workers = 1 if self._share else _workers(strategy)
-        return int(len(self._source)) * workers // int(strategy.num_replicas_in_sync)
+        batches = int(len(self._source)) * (1 if self._share else _workers(strategy))
+        towers = int(strategy.num_replicas_in_sync)
+        return -(-batches // towers) if self._whole else batches // towers
 
     def _endless(self) -> bool:
         _, steps = asking_keras()
@@ -96,7 +99,9 @@ class TowerBatches(DistributedDatasetsFromFunction):  # type: ignore[misc]
         data = self._source.repeat() if endless else self._source
         if self._share and count > 1:
             data = data.shard(count, index)
-        return data if endless else data.take(len(self) * (context.num_replicas_in_sync // count))
+        if endless or self._whole:
+            return data
+        return data.take(len(self) * (context.num_replicas_in_sync // count))
 
     @property
     def cardinality(self) -> int:
@@ -106,6 +111,8 @@ class TowerBatches(DistributedDatasetsFromFunction):  # type: ignore[misc]
         try:
             return len(self)
         except TypeError as e:
+            if self._whole:
+                return int(tf.data.UNKNOWN_CARDINALITY)
             raise TypeError(say("batch_per_tower", expected="data that knows its length, or "
                                 "steps_per_epoch", received="neither",
                                 do="Pass steps_per_epoch to fit.")) from e
@@ -126,7 +133,7 @@ class TowerBatches(DistributedDatasetsFromFunction):  # type: ignore[misc]
         return f"<TowerBatches of {self._source!r}>"
 
 
-class WorkerLost(RuntimeError):
+class WorkerLost(CompatError, RuntimeError):
     """Another worker of a MultiWorkerMirroredStrategy is gone; the message names it."""
 
 
@@ -138,6 +145,9 @@ class AcrossWorkers:
     iterator that it then throws away; and it averages what a step measures over the first axis of
     a scalar. Under other strategies this changes nothing but that no batch is thrown away.
 
+    Across workers, which all have the same data, a QueueInput is dealt out as
+    :func:`batch_per_tower` does it, also to evaluate and predict, and then to its last batch.
+
     Where another worker dies, ``fit``, ``evaluate`` and ``predict`` raise :class:`WorkerLost`, at
     the latest when its heartbeat has been missing for TensorFlow's ten seconds.
 
@@ -148,20 +158,30 @@ class AcrossWorkers:
 
     _distribute_strategy: Any
 
-    def fit(self, *args: Any, **kwargs: Any) -> Any:
+    def fit(self, x: Any = None, *args: Any, validation_data: Any = None, **kwargs: Any) -> Any:
         """Train; see ``keras.Model.fit``."""
         with _naming_the_lost(self._distribute_strategy):
-            return super().fit(*args, **kwargs)  # type: ignore[misc]
+            return super().fit(  # type: ignore[misc]
+                self._dealt(x), *args, validation_data=self._dealt(validation_data, whole=True),
+                **kwargs)
 
-    def evaluate(self, *args: Any, **kwargs: Any) -> Any:
+    def evaluate(self, x: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Measure; see ``keras.Model.evaluate``."""
         with _naming_the_lost(self._distribute_strategy):
-            return super().evaluate(*args, **kwargs)  # type: ignore[misc]
+            return super().evaluate(  # type: ignore[misc]
+                self._dealt(x, whole=True), *args, **kwargs)
 
-    def predict(self, *args: Any, **kwargs: Any) -> Any:
+    def predict(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """Predict; see ``keras.Model.predict``."""
         with _naming_the_lost(self._distribute_strategy):
-            return super().predict(*args, **kwargs)  # type: ignore[misc]
+            return super().predict(  # type: ignore[misc]
+                self._dealt(x, whole=True), *args, **kwargs)
+
+    def _dealt(self, data: Any, whole: bool = False) -> Any:
+        """Deal a queue's batches out to workers: TensorFlow would deal out chunks of them."""
+        if not isinstance(data, SourceDataset) or not _has_workers(self._distribute_strategy):
+            return data
+        return TowerBatches(data, self._distribute_strategy, whole=whole)
 
     def _maybe_symbolic_build(self, iterator: Any = None, data_batch: Any = None) -> None:
         if self._distribute_strategy is None or iterator is None:

@@ -84,7 +84,7 @@ def test_the_queue_size_is_reported_with_each_epochs_last_step(
     size = QueueSize(source)
     size.meter.produced = 7
     machine.train([size], steps=3, epochs=2, monitors=[catch])
-    assert catch.scalars == [(3, f"{name}/queue_size", 7.0), (6, f"{name}/queue_size", 7.0)]
+    assert catch.of(f"{name}/queue_size") == [(3, 7.0), (6, 7.0)]
 
 
 def test_the_queue_size_is_an_average_over_the_steps(machine: Any, catch: Any) -> None:
@@ -95,6 +95,30 @@ def test_the_queue_size_is_an_average_over_the_steps(machine: Any, catch: Any) -
                     run_as_trigger=False, run_step=True)
     machine.train([produce, QueueSize(Source(), period=2)], steps=5, epochs=1, monitors=[catch])
     assert catch.of("Source/queue_size") == [(2, 15.0), (4, 35.0), (5, 50.0)]
+
+
+def test_each_epoch_says_who_waited_in_it(machine: Any, catch: Any,
+                                          capsys: pytest.CaptureFixture[str]) -> None:
+    class Source:
+        meter = Meter(50)
+
+    def wait() -> None:  # as a model would in the first epoch, and the data in the second
+        meter, first = Source.meter, machine.epoch_num == 1
+        meter.start()
+        meter.took(10)
+        time.sleep(0.1)
+        meter.consumer_wait += 0.09 * first
+        meter.producer_wait += 0.05 * (not first)
+
+    step = RunOp(lambda: v1.py_func(wait, [], []), run_before=False, run_as_trigger=False,
+                 run_step=True)
+    machine.train([step, QueueSize(Source())], steps=2, epochs=2, monitors=[catch])
+    model = [share for _, share in catch.of("Source/model_waited")]
+    data = [share for _, share in catch.of("Source/data_waited")]
+    assert 0.2 < model[0] <= 0.9 and data[0] == 0.0
+    assert 0.1 < data[1] <= 0.5 and model[1] == 0.0
+    lines = [s for s in capsys.readouterr().out.splitlines() if "Source: " in s]
+    assert "data-bound" in lines[0] and "model-bound" in lines[1] and len(lines) == 2
 
 
 def _more(meter: Meter) -> None:

@@ -6,19 +6,20 @@ from __future__ import annotations
 from typing import Any
 
 from ..engine.hooks import Callback
+from ..engine.meter import Reading
 from ..utils import logger
 
 __all__ = ["QueueSize", "meter_of"]
-
-_DATA_BOUND = "data-bound"
 
 
 class QueueSize(Callback):
     """Reports how many datapoints waited in an input's queue, on average over the steps.
 
     The name is that of tensorpack's summary, e.g. ``QueueInput/queue_size``; it is reported with
-    the last step of each epoch, and every ``period`` steps. After an epoch in which the model
-    mostly waited for data, a line in the log says so. ``trainer.input_meter`` is the meter.
+    the last step of each epoch, and every ``period`` steps. With it, each epoch, go the shares of
+    the time that each side waited for the other, ``QueueInput/model_waited`` and
+    ``QueueInput/data_waited``; a line in the log says which of them is the bottleneck.
+    ``trainer.input_meter`` is the meter.
 
     Args:
         source: the input source; one that has no queue, also inside of others, is not reported.
@@ -29,9 +30,15 @@ class QueueSize(Callback):
         self._owner, self.meter = meter_of(source)
         self._period = int(period)
         self._total = self._count = 0
+        self._before = Reading()
+        self._verdict = self._before.verdict()
 
     def _setup_graph(self) -> None:
         self.trainer.input_meter = self.meter
+
+    def _before_epoch(self) -> None:
+        if self.meter is not None:
+            self._before = self.meter.read()
 
     def _trigger_step(self) -> None:
         if self.meter is None:
@@ -39,14 +46,22 @@ class QueueSize(Callback):
         self._total += self.meter.occupancy
         self._count += 1
         step = self.local_step + 1
-        if step == self.trainer.steps_per_epoch or self._period and step % self._period == 0:
+        last = step == self.trainer.steps_per_epoch
+        if last or self._period and step % self._period == 0:
             self.trainer.monitors.put_scalar(f"{self._owner}/queue_size",
                                              self._total / self._count)
             self._total = self._count = 0
+        if last:
+            self._report(self.meter.read().since(self._before))
+
+    def _report(self, epoch: Reading) -> None:
+        self.trainer.monitors.put_scalar(f"{self._owner}/model_waited", epoch.model_waited)
+        self.trainer.monitors.put_scalar(f"{self._owner}/data_waited", epoch.data_waited)
+        self._verdict = epoch.verdict()
 
     def _trigger_epoch(self) -> None:
-        if self.meter is not None and self.meter.verdict().startswith(_DATA_BOUND):
-            logger.info("%s: %s", self._owner, self.meter.verdict())
+        if self.meter is not None:
+            logger.info("%s: %s", self._owner, self._verdict)
 
 
 def meter_of(source: Any) -> tuple[str, Any]:

@@ -4,11 +4,62 @@
 from __future__ import annotations
 
 import time
+from typing import NamedTuple
 
-__all__ = ["Meter"]
+__all__ = ["Meter", "Reading"]
 
 _SAMPLE_EVERY = 0.02  # seconds between two samples of the history
+_LITTLE = 0.05  # a share of the time
 _KEEP = 4096  # samples; beyond it, every second one is dropped
+
+
+class Reading(NamedTuple):
+    """What a meter showed, or what came on it between two readings.
+
+    Attributes:
+        seconds: that passed.
+        consumed: datapoints that went to the model.
+        producer_wait: seconds that the producer waited because the queue was full.
+        consumer_wait: seconds that the consumer waited because the queue was empty.
+    """
+
+    seconds: float = 0.0
+    consumed: int = 0
+    producer_wait: float = 0.0
+    consumer_wait: float = 0.0
+
+    def since(self, before: Reading) -> Reading:
+        """Return what came on between an earlier reading and this one."""
+        return Reading(*(now - then for now, then in zip(self, before)))
+
+    @property
+    def rate(self) -> float:
+        """Datapoints a second."""
+        return self.consumed / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def data_waited(self) -> float:
+        """Share of the time that the dataflow waited for the model, 0 to 1."""
+        return self.producer_wait / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def model_waited(self) -> float:
+        """Share of the time that the model waited for the dataflow, 0 to 1."""
+        return self.consumer_wait / self.seconds if self.seconds > 0 else 0.0
+
+    def verdict(self) -> str:
+        """Say in one line whether the data or the model is the bottleneck."""
+        if not self.seconds > 0 or not self.consumed:
+            return "no data has passed yet"
+        waiting, idle = self.model_waited, self.data_waited
+        rate = f"{self.rate:,.1f} datapoints/s"
+        if waiting < _LITTLE and idle < _LITTLE:
+            return f"balanced: neither waited for the other for long ({rate})"
+        if waiting >= idle:
+            return (f"data-bound: the model waited for data {waiting:.0%} of the time ({rate}); "
+                    f"speed up the dataflow, e.g. QueueInput(df, workers=n)")
+        return (f"model-bound: the dataflow waited for the model {idle:.0%} of the time ({rate}); "
+                f"the input is fast enough")
 
 
 class Meter:
@@ -94,20 +145,16 @@ class Meter:
         """Pairs of seconds since the start and occupancy then, a few dozen a second at most."""
         return list(self._history)
 
+    def read(self) -> Reading:
+        """Return what it shows now."""
+        return Reading(self.seconds, self.consumed, self.producer_wait, self.consumer_wait)
+
     def verdict(self) -> str:
-        """Say in one line whether the data or the model is the bottleneck."""
-        total = self.seconds
-        if not total or not self.produced:
-            return "no data has passed yet"
-        waiting, idle = self.consumer_wait / total, self.producer_wait / total
-        rate = f"{self.consumed / total:,.1f} datapoints/s"
-        if waiting < 0.05 and idle < 0.05:
-            return f"balanced: neither waited for the other for long ({rate})"
-        if waiting >= idle:
-            return (f"data-bound: the model waited for data {waiting:.0%} of the time ({rate}); "
-                    f"speed up the dataflow, e.g. QueueInput(df, workers=n)")
-        return (f"model-bound: the dataflow waited for the model {idle:.0%} of the time ({rate}); "
-                f"the input is fast enough")
+        """Say in one line whether the data or the model was the bottleneck so far.
+
+        ``meter.read().since(earlier)`` tells it of a part of the time.
+        """
+        return self.read().verdict()
 
     def __repr__(self) -> str:
         return (f"Meter(produced={self.produced}, consumed={self.consumed}, "

@@ -9,6 +9,9 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from ..utils.ending import end_at_exit
+from ..utils.errors import say
+
 __all__ = ["ThreadPool"]
 
 _END = object()
@@ -62,8 +65,10 @@ class ThreadPool:
             return
         self._pid = os.getpid()
         for i in range(self._n):
-            threading.Thread(target=_work, name=f"{self._owner}-{i}", daemon=True, args=(
-                self._func, self._tasks, self._results, self._stopped)).start()
+            thread = threading.Thread(target=_work, name=f"{self._owner}-{i}", daemon=True, args=(
+                self._func, self._tasks, self._results, self._stopped))
+            thread.start()
+            end_at_exit(thread, self.stop)
 
     def submit(self, dp: Any, tag: Any = None) -> None:
         """Give a task to a thread."""
@@ -84,9 +89,12 @@ class ThreadPool:
         return self._early.pop(self._returned - 1)
 
     def stop(self) -> None:
-        """Have the threads end after the task they are at."""
+        """Have the threads end after the task they are at; who waits for a result gets an error."""
         self._stopped.set()
         for _ in range(self._n):
             self._tasks.put(_END)
+        self._results.put((-1, None, None, RuntimeError(say(
+            self._owner, expected="running threads", received="stopped ones",
+            do="Iterate the dataflow anew."))))
 
     __del__ = stop

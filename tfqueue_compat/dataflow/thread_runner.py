@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 
+from ..utils.ending import end_at_exit
 from ..utils.errors import say
 from .arguments import function, old_keywords, positive
 from .base import DataFlow, as_dataflow, length, reset
@@ -97,8 +98,10 @@ class MultiThreadRunner(DataFlow):
         for df in self._dataflows:
             reset(df)
         for i, df in enumerate(self._dataflows):
-            threading.Thread(target=_produce, args=(df, self._stream), daemon=True,
-                             name=f"{type(self).__name__}-{i}").start()
+            thread = threading.Thread(target=_produce, args=(df, self._stream), daemon=True,
+                                      name=f"{type(self).__name__}-{i}")
+            thread.start()
+            end_at_exit(thread, self._stream.close)
 
     def __len__(self) -> int:
         """Return the length of the first dataflow."""

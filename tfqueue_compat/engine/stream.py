@@ -20,6 +20,7 @@ import tensorflow as tf
 
 from ..dataflow.base import ensure_reset
 from ..dataflow.raw import ForeignDataFlow
+from ..utils.ending import end_at_exit
 from ..utils.errors import say
 from .aligned import keep_pages
 from .buffers import BufferPool, sole_owner
@@ -95,6 +96,7 @@ class Stream:
         self._thread = threading.Thread(target=_run, args=(self,), daemon=True,
                                         name=f"QueueInput {self._name}")
         self._thread.start()
+        end_at_exit(self._thread, self.close)
 
     # ---- the consumer's side
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,11 +11,13 @@ import keras
 import tensorflow as tf
 
 from ..graph_builder.model_desc import ModelDescBase
+from ..tfutils.dependency import dependency_of_fetches
 from ..utils.errors import NotSupported, say
 from .dataset import as_keras_data, as_model_inputs
 from .tower import Tower, tower_context
 from .update import Update, has_optimizer
 from .variables import ModelVariable, VariableStore
+from .weights import is_tensorpack_file, load_tensorpack, save_tensorpack
 
 __all__ = ["ModelDescModel"]
 
@@ -99,6 +102,8 @@ class ModelDescModel(keras.Model):
         tf.function(trace, autograph=False).get_concrete_function(*specs)
         self._model_variables = [ModelVariable(v, n) for n, v in self._store.variables.items()
                                  if n not in self._store.local]
+        for v in self._model_variables:  # for tf.train.Checkpoint, which does not ask Keras
+            self._track_trackable(v.value, v.path)
         self._store.closed = f"{type(self.model_desc).__name__} in training"
         return names
 
@@ -176,9 +181,9 @@ class ModelDescModel(keras.Model):
                 fetches.append(wanted(Tower(self.model_desc, context, placed)))
 
         there = [x for x in inputs if x is not None]
-        graph = v1.wrap_function(build, [tf.TensorSpec(x.shape, x.dtype) for x in there])
-        feeds = graph.inputs[:len(there)]
-        return graph.prune(feeds, fetches[0])(*there)
+        wrapped = v1.wrap_function(build, [tf.TensorSpec(x.shape, x.dtype) for x in there])
+        _require_inputs(self.model_desc, wrapped.graph, inputs, fetches)
+        return wrapped.prune(wrapped.inputs[:len(there)], fetches[0])(*there)
 
     def _measured(self, values: dict[str, Any], samples: Any) -> dict[str, Any]:
         for metric in self._scalar_metrics:
@@ -251,6 +256,58 @@ class ModelDescModel(keras.Model):
             self._asked, self._input_names, self.predict_function = wanted, names, None
         return super().predict(self._data("predict", x), *args, **kwargs)
 
+    # ---- weights
+
+    def save_weights(self, filepath: Any, overwrite: bool = True, **kwargs: Any) -> None:
+        """Save the weights, in the format that the name asks for.
+
+        Args:
+            filepath: ``*.weights.h5``: Keras' format. ``*.npz``: the model, as tensorpack's
+                ``dump_session_params`` writes it. Anything else: a checkpoint, with the state of
+                the optimizer, as tensorpack's ``ModelSaver`` writes it.
+            overwrite, **kwargs: as for ``keras.Model.save_weights``.
+        """
+        if is_tensorpack_file(filepath):
+            save_tensorpack(self._store, os.fspath(filepath))
+        else:
+            super().save_weights(filepath, overwrite=overwrite, **kwargs)
+
+    def load_weights(self, filepath: Any, skip_mismatch: bool = False, **kwargs: Any) -> None:
+        """Load weights.
+
+        Args:
+            filepath: ``*.weights.h5``; or what tensorpack's ``get_model_loader`` takes, or
+                returned: an .npz file, a checkpoint, a dict of arrays, a SessionInit.
+            skip_mismatch: whether values of another shape are skipped, with a warning.
+            **kwargs: as for ``keras.Model.load_weights``.
+
+        Raises:
+            ValueError: for values that do not fit.
+        """
+        if is_tensorpack_file(filepath):
+            load_tensorpack(self._store, filepath, skip_mismatch)
+        else:
+            super().load_weights(filepath, skip_mismatch=skip_mismatch, **kwargs)
+
+    def get_config(self) -> dict[str, Any]:
+        """Refused: a ModelDesc is code, which a ``.keras`` file can't hold.
+
+        Raises:
+            NotSupported: always.
+        """
+        raise NotSupported(say(f"saving {type(self).__name__} whole", expected="its weights alone",
+                               received=f"a model whose code is {type(self.model_desc).__name__}",
+                               do="Call save_weights('name.weights.h5'), or with a name that "
+                               "ends in .npz; for serving, use tfutils.export.ModelExporter."))
+
+    def export(self, *args: Any, **kwargs: Any) -> None:
+        """Refused: see ``tfutils.export.ModelExporter``.
+
+        Raises:
+            NotSupported: always.
+        """
+        self.get_config()
+
     def _data(self, method: str, x: Any) -> Any:
         return as_keras_data(f"{type(self).__name__}.{method}", x,
                              self.model_desc.get_input_signature())
@@ -261,6 +318,16 @@ def _measures(tower: Tower) -> tuple[dict[str, Any], Any]:
     if tower.cost is not None:
         values[_LOSS] = tf.cast(tower.cost, tf.float32)
     return values, tower.samples
+
+
+def _require_inputs(desc: Any, graph: Any, inputs: Sequence[Any], fetches: Any) -> None:
+    with graph.as_default():
+        for x, name in zip(inputs, desc.input_names):
+            if x is None and dependency_of_fetches(fetches, graph.get_operation_by_name(name)):
+                raise ValueError(say(
+                    f"{type(desc).__name__}'s input {name!r}", expected="a component of the data, "
+                    "for the outputs depend on it", received="none", do="Let the data have one "
+                    "for each input, or pass input_names= for those that it has."))
 
 
 def _require_eager() -> None:

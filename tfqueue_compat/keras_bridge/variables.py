@@ -68,11 +68,15 @@ class VariableStore:
     Attributes:
         variables: name -> ``tf.Variable``, in the order in which they were made.
         local: the names of those that are no part of the model: ``LOCAL_VARIABLES``.
+        model: the names of those that are saved with the model though nobody trains them:
+            ``MODEL_VARIABLES``.
+        closed: who has made all variables; None while more may be made.
     """
 
     def __init__(self) -> None:
         self.variables: dict[str, Any] = {}
         self.local: set[str] = set()
+        self.model: set[str] = set()
         self.closed: str | None = None
 
     @contextmanager
@@ -94,6 +98,7 @@ class VariableStore:
             else:
                 get_global_step_var()
             yield
+            self.model |= {v.op.name for v in v1.get_collection(v1.GraphKeys.MODEL_VARIABLES)}
 
     @contextmanager
     def in_collections(self) -> Iterator[None]:

@@ -139,7 +139,7 @@ class PostProcessOptimizer(ProxyOptimizer):
         if not self._colocate:
             yield
             return
-        with v1.get_default_graph().colocate_with(getattr(variable, "handle", variable).op):
+        with v1.get_default_graph().colocate_with(variable):
             yield
 
 

@@ -13,7 +13,7 @@ from ..utils import logger
 from ..utils.errors import say
 from .checkpoint_match import CheckpointReaderAdapter, Match, MismatchLogger
 from .varmanip import (SessionUpdate, get_checkpoint_path, get_savename_from_varname,
-                       is_training_name)
+                       is_training_name, load_variable)
 
 __all__ = ["ChainInit", "CheckpointReaderAdapter", "DictRestore", "JustCurrentSession",
            "MismatchLogger", "SaverRestore", "SaverRestoreRelaxed", "SessionInit", "SmartInit",
@@ -23,7 +23,10 @@ v1 = tf.compat.v1
 
 
 class SessionInit:
-    """Base: subclasses define ``_setup_graph`` (before the graph is final) and ``_run_init``."""
+    """Base: subclasses define ``_setup_graph`` (before the graph is final) and ``_run_init``.
+
+    In eager mode, as for ``keras_bridge.ModelDescModel``, the session is None.
+    """
 
     def init(self, sess: Any) -> None:
         """Set the variables of a session."""
@@ -72,8 +75,9 @@ class SaverRestore(SessionInit):
                                      self.prefix, self.ignore)
         self._match.log()
         self._refuse()
-        self._savers = [v1.train.Saver(var_list=names, name=f"restore_{i}", write_version=2)
-                        for i, names in enumerate(self._match.by_saved_name())]
+        self._savers = [] if tf.executing_eagerly() else [
+            v1.train.Saver(var_list=names, name=f"restore_{i}", write_version=2)
+            for i, names in enumerate(self._match.by_saved_name())]
 
     def _refuse(self) -> None:
         if self._match.misshaped:
@@ -83,6 +87,9 @@ class SaverRestore(SessionInit):
         logger.info("Restoring checkpoint from %s ...", self.path)
         for saver in self._savers:
             saver.restore(sess, self.path)
+        if tf.executing_eagerly():
+            for name, var in self._match.pairs:
+                load_variable(var, self._match.reader.get_tensor(name), sess)
 
 
 class SaverRestoreRelaxed(SaverRestore):

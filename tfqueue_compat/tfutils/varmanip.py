@@ -116,16 +116,21 @@ class SessionUpdate:
                 raise KeyError(say("SessionUpdate", expected="names of variables of the session",
                                    received=repr(name), do="Remove it or rename it."
                                    + near(full, self.name_map)))
-        with self.sess.as_default():
-            for name, value in prms.items():
-                var = self.name_map[name if name.endswith(":0") else name + ":0"]
-                fitting = self.relaxed_value_for_var(value, var, self.ignore_mismatch)
-                if fitting is not None:
-                    load_variable(var, fitting, self.sess)
+        for name, value in prms.items():
+            var = self.name_map[name if name.endswith(":0") else name + ":0"]
+            fitting = self.relaxed_value_for_var(value, var, self.ignore_mismatch)
+            if fitting is not None:
+                load_variable(var, fitting, self.sess)
 
 
 def load_variable(var: Any, value: Any, sess: Any) -> None:
-    """Set a variable through its own initializer: no op is added, the graph may be final."""
+    """Set a variable through its own initializer: no op is added, the graph may be final.
+
+    In eager mode there is no session, and the variable is set itself.
+    """
+    if tf.executing_eagerly():
+        var.assign(value)
+        return
     sess.run(var.initializer, feed_dict={var.initializer.inputs[1]: value})
 
 

@@ -6,10 +6,11 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
+from ..utils.bottleneck import bottleneck
+
 __all__ = ["Meter", "Reading"]
 
 _SAMPLE_EVERY = 0.02  # seconds between two samples of the history
-_LITTLE = 0.05  # a share of the time
 _KEEP = 4096  # samples; beyond it, every second one is dropped
 
 
@@ -30,7 +31,9 @@ class Reading(NamedTuple):
 
     def since(self, before: Reading) -> Reading:
         """Return what came on between an earlier reading and this one."""
-        return Reading(*(now - then for now, then in zip(self, before)))
+        return Reading(self.seconds - before.seconds, self.consumed - before.consumed,
+                       self.producer_wait - before.producer_wait,
+                       self.consumer_wait - before.consumer_wait)
 
     @property
     def rate(self) -> float:
@@ -51,15 +54,7 @@ class Reading(NamedTuple):
         """Say in one line whether the data or the model is the bottleneck."""
         if not self.seconds > 0 or not self.consumed:
             return "no data has passed yet"
-        waiting, idle = self.model_waited, self.data_waited
-        rate = f"{self.rate:,.1f} datapoints/s"
-        if waiting < _LITTLE and idle < _LITTLE:
-            return f"balanced: neither waited for the other for long ({rate})"
-        if waiting >= idle:
-            return (f"data-bound: the model waited for data {waiting:.0%} of the time ({rate}); "
-                    f"speed up the dataflow, e.g. QueueInput(df, workers=n)")
-        return (f"model-bound: the dataflow waited for the model {idle:.0%} of the time ({rate}); "
-                f"the input is fast enough")
+        return bottleneck(self.model_waited, self.data_waited, self.rate)
 
 
 class Meter:

@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 import os
-import textwrap
 from typing import TYPE_CHECKING
 
-from ..utils.errors import require
+from .picture import Picture
 
 if TYPE_CHECKING:
     from ..engine.meter import Meter
 
-__all__ = ["plot_queue"]
+__all__ = ["draw_queue", "plot_queue"]
 
 
 def plot_queue(meter: Meter, path: str | os.PathLike[str], title: str = "QueueInput") -> str:
@@ -39,14 +38,28 @@ def plot_queue(meter: Meter, path: str | os.PathLike[str], title: str = "QueueIn
         ...     os.path.basename(plot_queue(Meter(capacity=50), folder + "/queue.svg"))
         'queue.svg'
     """
-    require("matplotlib", "matplotlib", "plot_queue")
-    from matplotlib.figure import Figure  # without pyplot: no window system, no global state
+    return draw_queue(meter, title).save(path)
 
+
+def draw_queue(meter: Meter, title: str = "QueueInput") -> Picture:
+    """Draw queue occupancy over time; in a notebook, the last value of a cell shows itself.
+
+    Args:
+        meter: a QueueInput's ``meter``, read now.
+        title: as for :func:`plot_queue`.
+
+    Returns:
+        The picture; ``save(path)`` writes it.
+
+    Raises:
+        ImportError: where matplotlib is not installed.
+    """
+    picture = Picture("draw_queue")
+    axes, = picture.axes
     history = meter.history()
-    figure = Figure(figsize=(8, 3.5), layout="constrained")
-    axes = figure.add_subplot()
-    axes.fill_between([s for s, _ in history], [n for _, n in history], step="post", alpha=0.3)
-    axes.step([s for s, _ in history], [n for _, n in history], where="post", linewidth=1)
+    seconds, waiting = [s for s, _ in history], [n for _, n in history]
+    axes.fill_between(seconds, waiting, step="post", alpha=0.3)
+    axes.step(seconds, waiting, where="post", linewidth=1)
     axes.axhline(meter.capacity, linestyle="--", linewidth=1, color="grey",
                  label=f"capacity {meter.capacity}")
     axes.set_xlabel("seconds")
@@ -54,8 +67,5 @@ def plot_queue(meter: Meter, path: str | os.PathLike[str], title: str = "QueueIn
     axes.set_ylim(bottom=0)
     axes.set_xlim(left=0)
     axes.legend(loc="lower right")
-    axes.set_title("\n".join([title, *textwrap.wrap(meter.verdict(), 100)]), fontsize="medium")
-    path = os.fspath(path)
-    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-    figure.savefig(path)
-    return path
+    picture.title(title, meter.verdict())
+    return picture

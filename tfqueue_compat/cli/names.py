@@ -116,7 +116,7 @@ class _Finder(ast.NodeVisitor):
         self.visit(node.value)
 
     def visit_Call(self, node: ast.Call) -> None:
-        fact = self._tensorpack(node.func)
+        fact = self._tensorpack(node.func) or self._wrapped(node.func)
         if fact is not None:
             callables = [fact.short]
             if fact.short == "argscope" and node.args:
@@ -217,6 +217,22 @@ class _Finder(ast.NodeVisitor):
         path = self._path_of(node)
         found = self._resolve(path) if path and path.startswith("tensorpack.") else None
         return found[1] if found and found[0] == "name" else None
+
+    def _wrapped(self, func: ast.expr) -> Fact | None:
+        """Return the layer that ``LinearWrap(x).Layer1(...).Layer2(...)`` calls last."""
+        if not isinstance(func, ast.Attribute):
+            return None
+        node: ast.expr = func.value
+        while True:
+            made = self._tensorpack(node.func) if isinstance(node, ast.Call) else None
+            if made is not None and made.short == "LinearWrap":
+                return self.inventory.find("tensorpack.models", func.attr)
+            if isinstance(node, ast.Call):
+                node = node.func
+            elif isinstance(node, ast.Attribute):
+                node = node.value
+            else:
+                return None
 
     def _dotted(self, path: str, node: ast.expr | ast.alias) -> None:
         found = self._resolve(path)

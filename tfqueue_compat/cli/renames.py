@@ -70,9 +70,10 @@ class Renames:
             return None
         if not fact.now:
             home = fact.name.rpartition(".")[0]
-            moved = module not in self.inventory.modules or "now" in self.inventory.modules[module]
-            old = fact.until is not None and home != module
-            return (house(home), alias.name, bound) if moved or old else None
+            moved = self.inventory.modules.get(module, {}).get("now")
+            if moved or (fact.until is not None and home != module):
+                return house(moved or home), alias.name, bound
+            return None
         path, _, name = fact.now.rpartition(".")
         if name == alias.name:
             return house(path), name, bound
@@ -105,13 +106,14 @@ class Renames:
 
     def input_specs(self, tree: ast.Module) -> None:
         """Write ``InputDesc(type, shape, name)`` as ``tf.TensorSpec(shape, type, name)``."""
-        if "tf" not in self.bound and not self.stars:
+        if "tf" not in self.bound:
             return
         old = {id(u.node) for u in self.uses if u.fact.short in ("InputDesc", "InputVar")}
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and id(node.func) in old and len(node.args) == 3 \
                     and not node.keywords and node.lineno == node.end_lineno \
                     and isinstance(node.func, ast.Name):
+                old.discard(id(node.func))
                 kind, shape = node.args[:2]
                 texts = self.edits.text(kind), self.edits.text(shape)
                 self.edits.replace(*self.edits.span(node.func), "tf.TensorSpec")
@@ -119,6 +121,9 @@ class Renames:
                 self.edits.replace(*self.edits.span(shape), texts[0])
                 self.changed(node.lineno, "InputDesc(type, shape, name)",
                              "tf.TensorSpec(shape, dtype, name)")
+        left = {u.fact.short for u in self.uses if id(u.node) in old}
+        for name in {"InputDesc", "InputVar"} - left:
+            self.missing.pop(name, None)
 
     # -- by kind
 

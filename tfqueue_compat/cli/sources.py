@@ -134,7 +134,8 @@ def _tracked(folder: Path) -> list[Path] | None:
     if done.returncode:
         return None
     names = {os.fsdecode(n) for n in done.stdout.split(b"\0") if n}
-    return [folder / n for n in names if _SKIPPED.isdisjoint(Path(n).parts)]
+    return [folder / n for n in names if _SKIPPED.isdisjoint(Path(n).parts)
+            and not any(part.startswith(".") for part in Path(n).parts)]
 
 
 def _walk(folder: Path) -> list[Path]:

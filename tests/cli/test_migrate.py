@@ -118,9 +118,9 @@ def test_an_old_script_becomes_todays(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("old, new", [
     # what is gone from its old place is bound under its old name where today's means another thing
-    ("from tensorpack.tfutils.sessinit import ParamRestore\nDictRestore = 1\nParamRestore(x)\n",
+    ("from tensorpack.tfutils.sessinit import ParamRestore\nDictRestore = 1\ny = ParamRestore(x)\n",
      "from tfqueue_compat.tfutils.sessinit import DictRestore as ParamRestore\nDictRestore = 1\n"
-     "ParamRestore(x)\n"),
+     "y = ParamRestore(x)\n"),
     ("from tensorpack import PrefetchData as P\nP(ds, nr_proc=2)\n",
      "from tfqueue_compat import PrefetchData as P\nP(ds, num_proc=2)\n"),
     ("from tensorpack import *\nx = prediction_incorrect(a, b)\n",
@@ -148,6 +148,12 @@ def test_an_old_script_becomes_todays(tmp_path: Path) -> None:
      f"import {TFV1} as tf\nx = tf.zeros([2])\n"),  # only imported by others
     ("from tensorpack.dataflow import *\nif __name__ == '__main__':\n    BatchData(x, 2)\n",
      "from tfqueue_compat.dataflow import *\nif __name__ == '__main__':\n    BatchData(x, 2)\n"),
+    ("import tensorflow as tf\nimport logging\nlogging.info('x')\nclass A: pass\n",
+     f"import {TFV1} as tf\nimport logging\nlogging.info('x')\nclass A: pass\n"),
+    ("import tensorflow as tf\nx = tf.placeholder(tf.float32)\n",
+     f"import {TFV1} as tf; tf.disable_eager_execution()\nx = tf.placeholder(tf.float32)\n"),
+    ("import tensorflow as tf\ndef main(): pass\nmain()\n",
+     f"import {TFV1} as tf; tf.disable_eager_execution()\ndef main(): pass\nmain()\n"),
     ("import tensorflow as tf\ntf.disable_v2_behavior()\nwhile tf: pass\n",
      f"import {TFV1} as tf\ntf.disable_v2_behavior()\nwhile tf: pass\n"),
     ("from tensorpack import *\nfrom net import Net\nif __name__ == '__main__':\n"

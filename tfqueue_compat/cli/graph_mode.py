@@ -15,12 +15,13 @@ __all__ = ["add_graph_mode"]
 _MODES = {"disable_eager_execution", "disable_v2_behavior", "enable_eager_execution",
           "enable_v2_behavior"}
 _CALL = "disable_eager_execution()"
+_GRAPH = {"InteractiveSession", "Session", "Variable", "get_variable", "placeholder"}
 #: Rooms of tensorpack that need no TensorFlow.
 _LIGHT = ("tensorpack.dataflow", "tensorpack.utils", "tensorpack.libinfo")
 
 
 def add_graph_mode(edits: Edits, tree: ast.Module, uses: list[Use], leaked: bool,
-                   changed: Callable[[int, str, str], None]) -> None:
+                   changed: Callable[[int, str, str], None], script: bool = False) -> None:
     """Add ``tf.disable_eager_execution()`` behind a script's first import of TensorFlow.
 
     Files that are only imported, and scripts that need no TensorFlow, stay as they are.
@@ -31,8 +32,9 @@ def add_graph_mode(edits: Edits, tree: ast.Module, uses: list[Use], leaked: bool
         uses: the names that it uses.
         leaked: whether ``tf`` is bound beside a star import.
         changed: told of the change.
+        script: the file is run, whatever it looks like: a notebook.
     """
-    if not _is_script(tree) or any(_calls_mode(node) for node in ast.walk(tree)):
+    if not (script or _is_script(tree)) or any(_calls_mode(node) for node in ast.walk(tree)):
         return
     found = next(_tensorflow(tree), None)
     if found is not None:
@@ -52,12 +54,27 @@ def add_graph_mode(edits: Edits, tree: ast.Module, uses: list[Use], leaked: bool
 
 
 def _is_script(tree: ast.Module) -> bool:
-    """Say whether the file does something when it is run: a guard, or calls at top level."""
-    for node in tree.body:
-        if isinstance(node, ast.If) and any(
-                isinstance(n, ast.Name) and n.id == "__name__" for n in ast.walk(node.test)):
-            return True
-    return any(isinstance(n, (ast.For, ast.While, ast.With)) for n in tree.body)
+    """Say whether the file does something when it is run: a guard, or work at its top level."""
+    imported = {a.asname or a.name.partition(".")[0] for node in ast.walk(tree)
+                if isinstance(node, ast.Import) for a in node.names}
+    return any(_works(node, imported) for node in tree.body)
+
+
+def _works(node: ast.stmt, imported: set[str]) -> bool:
+    if isinstance(node, ast.If):
+        return any(isinstance(n, ast.Name) and n.id == "__name__" for n in ast.walk(node.test))
+    if isinstance(node, (ast.For, ast.While, ast.With)):
+        return True
+    value = getattr(node, "value", None)
+    if not isinstance(node, (ast.Expr, ast.Assign)) or not isinstance(value, ast.Call):
+        return False
+    last, root = value.func, value.func
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if isinstance(last, ast.Attribute) and last.attr in _GRAPH:
+        return True  # builds in the default graph
+    # main(), trainer.train(); but not logging.basicConfig()
+    return isinstance(node, ast.Expr) and isinstance(root, ast.Name) and root.id not in imported
 
 
 def _calls_mode(node: ast.AST) -> bool:

@@ -137,7 +137,7 @@ def _migrate(source: Source, methods: frozenset[str], keras: bool) -> Migrated |
     text, tree, leftovers = make_python3(source.text)
     if tree is None:
         return leftovers[-1][0], f"neither Python 3 nor known Python 2: {leftovers[-1][1]}"
-    options = Options(modern=True, methods=methods)
+    options = Options(modern=True, methods=methods, script=source.notebook is not None)
     new = rewrite(text, options, str(source.path))
     try:
         ast.parse(new.text)

@@ -59,6 +59,7 @@ class _Finder(ast.NodeVisitor):
         self.inventory = inventory()
         self.uses: list[Use] = []
         self.stars: list[str] = []
+        self.foreign = False  # a star import of something else may bind anything
         self.classes: dict[str, set[str]] = {}
         self.scopes: list[dict[str, str]] = [_bindings(tree.body)]
         self.python2 = inventory().data["python2"]
@@ -70,6 +71,9 @@ class _Finder(ast.NodeVisitor):
             self._imported(_path(alias.name), alias)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        star = node.names[0].name == "*"
+        if star and (node.module or "").partition(".")[0] not in ("tensorpack", _HOUSE):
+            self.foreign = True
         if node.level or not node.module:
             return
         module = _path(node.module)
@@ -102,7 +106,7 @@ class _Finder(ast.NodeVisitor):
             if fact is not None:
                 self._add(node, "name", fact)
                 return
-        if node.id in self.python2["names"]:
+        if node.id in self.python2["names"] and not self.foreign:
             self._add(node, "python2", _python2(node.id, self.python2["names"]))
 
     def visit_Attribute(self, node: ast.Attribute) -> None:

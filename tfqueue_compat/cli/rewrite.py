@@ -37,6 +37,7 @@ class Options:
         modern: also rename what works under its old name, and Python 2's leftovers, and let a
             script enter graph mode by itself: for ``migrate``.
         methods: methods of the user's classes that `modern` may rename.
+        script: the file is run, not imported, whatever it looks like: a notebook.
     """
 
     tensorpack: bool = True
@@ -45,6 +46,7 @@ class Options:
     stdlib: bool = True
     modern: bool = False
     methods: frozenset[str] = frozenset()
+    script: bool = False
 
 
 @dataclass(frozen=True)
@@ -266,7 +268,8 @@ class _Rewriter(ast.NodeVisitor):
             self.edits.replace(end, end, new)
             self._changed(star.lineno, "names that the star import used to bind", new[2:])
         if self.options.modern and self.options.tensorflow:
-            add_graph_mode(self.edits, tree, self.renames.uses, "tf" in missing, self._changed)
+            add_graph_mode(self.edits, tree, self.renames.uses, "tf" in missing, self._changed,
+                           self.options.script)
 
     # -- bookkeeping
 

@@ -143,6 +143,11 @@ def test_an_old_script_becomes_todays(tmp_path: Path) -> None:
      "import pickle as pickle\nfrom io import StringIO\nimport queue as Queue\n"),
     ("for k, v in d.iteritems():\n    xrange(3)\n", "for k, v in d.items():\n    range(3)\n"),
     ("try:\n    xrange\nexcept NameError:\n    xrange = range\n",) * 2,
+    ("import tensorflow as tf\na = tf.concat(0, [b,\n  c]) + tf.concat([b], 1)\n"
+     "tf.nn.softmax_cross_entropy_with_logits(x + 1, y), tf.split(-1, 2, z)\n",
+     f"import {TFV1} as tf\na = tf.concat(axis=0, values=[b,\n  c]) + tf.concat([b], 1)\n"
+     "tf.nn.softmax_cross_entropy_with_logits(logits=x + 1, labels=y), "
+     "tf.split(axis=-1, num_or_size_splits=2, value=z)\n"),
     ("import six\nsix.iteritems(d)\n",) * 2,
     ("import tensorflow as tf\nx = tf.zeros([2])\n",
      f"import {TFV1} as tf\nx = tf.zeros([2])\n"),  # only imported by others

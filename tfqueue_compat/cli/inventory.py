@@ -191,6 +191,21 @@ class Inventory:
             return Fact(f"tf.{path}")
         return Fact(f"tf.{path}", "gone", f"Today's {owner} has none: see tf.compat.v1's pages.")
 
+    def old_call(self, path: str, first_is_number: bool) -> Fact | None:
+        """Return the fact of a call with the argument order of TensorFlow before 1.0; or None.
+
+        Args:
+            path: what is called, e.g. ``tensorflow.concat``.
+            first_is_number: whether its first argument is a number, as an axis is.
+        """
+        root = next((r for r in _TF_ROOTS if path.startswith(f"{r}.")), "")
+        name = path[len(root) + 1:]
+        order = self.data["tensorflow"]["calls"].get(name) if root else None
+        if order is None or (order[0] == "axis" and not first_is_number):
+            return None
+        arguments = ", ".join(f"{word}=" for word in order)
+        return Fact(f"tf.{name}({', '.join(order)})", "moved", now=f"tf.{name}({arguments})")
+
     def _contrib(self, words: list[str]) -> Fact | None:
         if not words:
             return None

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .inventory import Fact, inventory
+from .syntax import defaults, is_number
 
 __all__ = ["Use", "find_uses"]
 
@@ -120,6 +121,7 @@ class _Finder(ast.NodeVisitor):
         self.visit(node.value)
 
     def visit_Call(self, node: ast.Call) -> None:
+        self._old_call(node)
         fact = self._tensorpack(node.func) or self._wrapped(node.func)
         if fact is not None:
             callables = [fact.short]
@@ -134,10 +136,18 @@ class _Finder(ast.NodeVisitor):
                     self._add(keyword, "keyword", facts[0])
         self.generic_visit(node)
 
+    def _old_call(self, node: ast.Call) -> None:
+        """Note arguments in an order that TensorFlow 1.0 changed, or forbade."""
+        path = self._path_of(node.func) if len(node.args) > 1 else None
+        if path:
+            fact = self.inventory.old_call(path, is_number(node.args[0]))
+            if fact is not None and not any(isinstance(a, ast.Starred) for a in node.args):
+                self._add(node, "tf", fact)
+
     # -- scopes
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        for outer in (*node.decorator_list, *_defaults(node.args)):
+        for outer in (*node.decorator_list, *defaults(node.args)):
             self.visit(outer)
         self.scopes.append(_bindings(node.body, node.args))
         for statement in node.body:
@@ -148,7 +158,7 @@ class _Finder(ast.NodeVisitor):
         self.visit_FunctionDef(node)  # type: ignore[arg-type]  # the same fields
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
-        for outer in _defaults(node.args):
+        for outer in defaults(node.args):
             self.visit(outer)
         self.scopes.append(_bindings([], node.args))
         self.visit(node.body)
@@ -258,11 +268,6 @@ def _path(module: str) -> str:
 
 def _python2(name: str, table: dict[str, str]) -> Fact:
     return Fact(name, "gone", f"Python 2's. Use {table[name]}.", table[name])
-
-
-def _defaults(args: ast.arguments) -> Iterator[ast.expr]:
-    yield from args.defaults
-    yield from (d for d in args.kw_defaults if d is not None)
 
 
 def _bindings(body: list[ast.stmt], args: ast.arguments | None = None) -> dict[str, str]:

@@ -99,6 +99,8 @@ class Renames:
             elif isinstance(node, ast.Attribute) and use.fact.here == "gone" \
                     and use.kind != "python2":
                 self.doubt(node, f"{use.fact.name} is gone. {use.fact.note}")
+            elif isinstance(node, ast.Call):
+                self._old_call(node, use.fact)
             elif isinstance(node, ast.keyword) and self.modern:
                 self._keyword(node, use.fact)
             elif isinstance(node, ast.FunctionDef) and self.modern:
@@ -167,6 +169,20 @@ class Renames:
         elif use.kind == "python2" and self.modern:
             if node.attr in self.python2["methods"]:
                 self._rename(node, now.rstrip("()"))
+
+    def _old_call(self, node: ast.Call, fact: Fact) -> None:
+        """Name the arguments that stand in the order of TensorFlow before 1.0."""
+        order = fact.name.partition("(")[2].rstrip(")").split(", ")
+        ends = [self.edits.span(n)[1] for n in (node.func, *node.args)]
+        between = "".join(self.edits.source[end:self.edits.span(argument)[0]]
+                          for end, argument in zip(ends, node.args))
+        if len(node.args) > len(order) or between.count("(") != 1:  # an argument in parentheses
+            self.doubt(node, f"These arguments are in an old order. Write {fact.now}.")
+            return
+        for argument, name in zip(node.args, order):
+            start = self.edits.span(argument)[0]
+            self.edits.replace(start, start, f"{name}=")
+        self.changed(node.lineno, fact.name, fact.now)
 
     def _keyword(self, node: ast.keyword, fact: Fact) -> None:
         assert node.arg is not None

@@ -7,8 +7,8 @@ import ast
 from collections.abc import Iterator
 from typing import TypeGuard
 
-__all__ = ["aliases", "is_binary", "is_dimension", "is_legacy_star", "last_name",
-           "names_bound"]
+__all__ = ["aliases", "defaults", "is_binary", "is_dimension", "is_number", "is_legacy_star",
+           "last_name", "names_bound"]
 
 
 def aliases(tree: ast.AST, module: str) -> Iterator[ast.alias]:
@@ -62,3 +62,16 @@ def is_binary(call: ast.Call) -> bool:
     given = {k.arg for k in call.keywords}
     return (not given & {"sep", None} and len(call.args) <= 3
             and not any(isinstance(a, ast.Starred) for a in call.args))
+
+
+def is_number(node: ast.expr) -> bool:
+    """Say whether this is a number, maybe a negative one."""
+    if isinstance(node, ast.UnaryOp):
+        node = node.operand
+    return isinstance(node, ast.Constant) and isinstance(node.value, int)
+
+
+def defaults(args: ast.arguments) -> Iterator[ast.expr]:
+    """Yield the default values of a function's parameters."""
+    yield from args.defaults
+    yield from (d for d in args.kw_defaults if d is not None)

@@ -126,9 +126,18 @@ class TrainLoop:
 
     def begin_epoch(self, callbacks: Callback) -> None:
         """Turn to the next epoch."""
+        self._epoch_num += 1
         logger.info("Start Epoch %d ...", self._epoch_num)
         callbacks.before_epoch()
         self._epoch_began = time.perf_counter()
+
+    def begin_step(self, local_step: int) -> None:
+        """Turn to a step of the epoch.
+
+        Args:
+            local_step: its number in the epoch, from 0.
+        """
+        self._local_step = local_step
 
     def end_epoch(self, callbacks: Callback) -> None:
         """Close the epoch, and trigger the callbacks."""
@@ -150,7 +159,7 @@ class TrainLoop:
             should_stop: asked before each step; where it returns True, training ends.
         """
         with self.training(callbacks):
-            for self._epoch_num in range(self.starting_epoch, self.max_epoch + 1):
+            while self._epoch_num < self.max_epoch:
                 self.begin_epoch(callbacks)
                 for self._local_step in range(self.steps_per_epoch):
                     if should_stop is not None and should_stop():

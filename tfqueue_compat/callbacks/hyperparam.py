@@ -71,7 +71,7 @@ class GraphVarParam(HyperParam):
 
     def set_value(self, v: Any) -> None:
         """Assign to the variable, in the default session."""
-        v1.get_default_session().run(self._assign, {self._value: v})
+        v1.get_default_session().run(self._assign, {self._value.name: v})
 
     def get_value(self) -> Any:
         """Read the variable, in the default session."""

@@ -55,7 +55,7 @@ class ModelSaver(Callback):
     def _setup_graph(self) -> None:
         get_global_step_var()  # it is saved, too
         variables = [v for key in self.var_collections for v in v1.get_collection(key)]
-        unique = list({id(v): v for v in variables}.values())
+        unique = _by_name(variables)
         if not unique:
             raise ValueError(say("ModelSaver", expected="variables in the collections "
                                  f"{self.var_collections}", received="none",
@@ -68,6 +68,8 @@ class ModelSaver(Callback):
         v1.add_to_collection(v1.GraphKeys.SAVERS, self.saver)
 
     def _before_train(self) -> None:
+        if getattr(self.graph, "building_function", False):
+            return  # Keras trains: the variables are no part of the graph
         stamp = datetime.now().strftime("%m%d-%H%M%S")
         path = os.path.join(self.checkpoint_dir, f"graph-{stamp}.meta")
         self.saver.export_meta_graph(path, collection_list=self.graph.get_all_collection_keys())
@@ -80,6 +82,14 @@ class ModelSaver(Callback):
             logger.exception("The model could not be saved to %s!", self.path)
         else:
             logger.info("Model saved to %s.", saved)
+
+
+def _by_name(variables: Sequence[Any]) -> Any:
+    """What a saver takes for these variables, each once: by name, or as they are where one is a
+    slice of a larger one."""
+    if any(getattr(v, "_save_slice_info", None) is not None for v in variables):
+        return list({id(v): v for v in variables}.values())
+    return {v.op.name: v for v in variables}
 
 
 class MinSaver(Callback):

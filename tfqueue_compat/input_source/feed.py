@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..dataflow.base import as_dataflow, ensure_reset, length
+from ..dataflow.passes import EmptyPasses
 from ..engine.signature import Signature
 from ..utils.errors import say
 from .input_source_base import InputSource, SessionRunHook, build_or_reuse_placeholder
@@ -49,7 +50,7 @@ class FeedInput(InputSource):
             self._source = source
 
         def before_run(self, run_context: Any) -> Any:
-            return v1.train.SessionRunArgs(fetches=[], feed_dict=self._source.next_feed())
+            return v1.train.SessionRunArgs(fetches=[], feed_dict=self._source._next_feed_by_name())
 
     def __init__(self, ds: Any, infinite: bool = True) -> None:
         self.ds = as_dataflow(ds, asked_by="FeedInput")
@@ -68,6 +69,10 @@ class FeedInput(InputSource):
         self._require_setup()
         return dict(zip(self._get_input_tensors(), self._next_arrays()))
 
+    def _next_feed_by_name(self) -> dict[str, Any]:
+        """The same for the graph of a function, too, whose tensors can't be keys."""
+        return dict(zip([t.name for t in self._get_input_tensors()], self._next_arrays()))
+
     def _next_arrays(self) -> list[Any]:
         if self._signature is None:
             self._signature = Signature.from_specs(self._specs)
@@ -77,11 +82,13 @@ class FeedInput(InputSource):
             return self._signature.arrays(datapoint)
         if not self._infinite:
             raise StopIteration
-        self._iterator = iter(self.ds)
-        for datapoint in self._iterator:
-            return self._signature.arrays(datapoint)
+        passes = EmptyPasses()
+        while not passes.hopeless(False):
+            self._iterator = iter(self.ds)
+            for datapoint in self._iterator:
+                return self._signature.arrays(datapoint)
         raise ValueError(say(f"FeedInput of {type(self.ds).__name__}", expected="datapoints",
-                             received="an empty pass", do="Give the dataflow data."))
+                             received="empty passes", do="Give the dataflow data."))
 
     def _setup(self, input_signature: list[tf.TensorSpec]) -> None:
         self._specs = input_signature

@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from ..utils.errors import NotSupported, say
 
-__all__ = ["OwnedIterator", "asking_keras", "chrome_trace", "generator_dataset",
+__all__ = ["OwnedIterator", "SessionInterface", "asking_keras", "chrome_trace", "generator_dataset",
            "graph_device_iterator", "local_cli_debug_hook", "owned_device_iterator",
            "iterator_get_next_sync", "route_errors",
            "route_session_errors", "v2_behavior", "was_interrupted"]
@@ -241,3 +241,14 @@ def chrome_trace(step_stats: Any) -> str:
     from tensorflow.python.client import timeline
     trace: str = timeline.Timeline(step_stats).generate_chrome_trace_format(show_memory=True)
     return trace
+
+
+# What keras_bridge needs.
+
+def _session_interface() -> type:
+    from tensorflow.python.client.session import SessionInterface
+    return SessionInterface
+
+
+#: What TensorFlow's savers take for a session, to derive from.
+SessionInterface: Any = _session_interface()

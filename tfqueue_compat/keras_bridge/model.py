@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import keras
 import tensorflow as tf
 
 from ..graph_builder.model_desc import ModelDescBase
-from ..tfutils.dependency import dependency_of_fetches
 from ..utils.errors import NotSupported, say
+from .callbacks import fit_with
 from .dataset import as_keras_data, as_model_inputs
+from .prediction import predicted
 from .tower import Tower, tower_context
 from .update import Update, has_optimizer
 from .variables import ModelVariable, VariableStore
@@ -160,30 +162,17 @@ class ModelDescModel(keras.Model):
     def test_step(self, data: Any) -> dict[str, Any]:
         """Evaluate a batch, given as for ``train_step``; return the metrics so far."""
         inputs = as_model_inputs(self.model_desc, data)
-        return self._measured(*self._predicted(inputs, _measures))
+        return self._measured(*predicted(self.model_desc, self._store, inputs, _measures))
 
     def predict_step(self, data: Any) -> Any:
         """Return the tensors that were asked for, for a batch of inputs."""
         inputs = as_model_inputs(self.model_desc, data, self._input_names, partial=True)
         asked = self._asked
         if isinstance(asked, str):
-            return self._predicted(inputs, lambda tower: tower.handle[asked])
-        return self._predicted(inputs, lambda tower: tower.handle.get_tensors(asked))
-
-    def _predicted(self, inputs: list[Any], wanted: Callable[[Tower], Any]) -> Any:
-        """Tensors of a tower that predicts. Nothing else of it is run: it changes no variable."""
-        fetches: list[Any] = []
-
-        def build(*tensors: Any) -> None:
-            given = iter(tensors)
-            placed = [x if x is None else next(given) for x in inputs]
-            with self._store.tracing(), tower_context(False) as context:
-                fetches.append(wanted(Tower(self.model_desc, context, placed)))
-
-        there = [x for x in inputs if x is not None]
-        wrapped = v1.wrap_function(build, [tf.TensorSpec(x.shape, x.dtype) for x in there])
-        _require_inputs(self.model_desc, wrapped.graph, inputs, fetches)
-        return wrapped.prune(wrapped.inputs[:len(there)], fetches[0])(*there)
+            return predicted(self.model_desc, self._store, inputs,
+                             lambda tower: tower.handle[asked])
+        return predicted(self.model_desc, self._store, inputs,
+                         lambda tower: tower.handle.get_tensors(asked))
 
     def _measured(self, values: dict[str, Any], samples: Any) -> dict[str, Any]:
         for metric in self._scalar_metrics:
@@ -203,23 +192,26 @@ class ModelDescModel(keras.Model):
         Args:
             x: a QueueInput, a DataFlow, or what Keras takes, with a component for each input of
                 the model. With ``steps_per_epoch`` the data has no end, as in tensorpack.
-            validation_data: the same.
-            *args, **kwargs: as for ``keras.Model.fit``.
+            *args, **kwargs: as for ``keras.Model.fit``. ``validation_data`` is what ``x`` is.
+                ``callbacks`` may have tensorpack's beside Keras'.
 
         Returns:
             A ``keras.callbacks.History``.
 
         Raises:
             Exception: what the dataflow, the model or a callback raised.
+            NotSupported: for a callback that can't do without a ``tf.Session``; it is named.
         """
         _require_eager()
-        x = self._data("fit", x)
-        if isinstance(x, tf.data.Dataset):
-            kwargs.setdefault("shuffle", False)  # Keras warns where it can't
-        if kwargs.get("validation_data") is not None:
-            kwargs["validation_data"] = self._data("fit(validation_data=...)",
-                                                   kwargs["validation_data"])
-        return super().fit(x, *args, **kwargs)
+        given = dict(inspect.signature(super().fit).bind(x, *args, **kwargs).arguments)
+        given["x"] = self._data("fit", x)
+        if isinstance(given["x"], tf.data.Dataset):
+            given.setdefault("shuffle", False)  # Keras warns where it can't
+        if given.get("validation_data") is not None:
+            given["validation_data"] = self._data("fit(validation_data=...)",
+                                                  given["validation_data"])
+        fit_with(self, super().fit, given)
+        return self.history
 
     def evaluate(self, x: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Return the mean cost and metrics over data, as ``keras.Model.evaluate``."""
@@ -318,16 +310,6 @@ def _measures(tower: Tower) -> tuple[dict[str, Any], Any]:
     if tower.cost is not None:
         values[_LOSS] = tf.cast(tower.cost, tf.float32)
     return values, tower.samples
-
-
-def _require_inputs(desc: Any, graph: Any, inputs: Sequence[Any], fetches: Any) -> None:
-    with graph.as_default():
-        for x, name in zip(inputs, desc.input_names):
-            if x is None and dependency_of_fetches(fetches, graph.get_operation_by_name(name)):
-                raise ValueError(say(
-                    f"{type(desc).__name__}'s input {name!r}", expected="a component of the data, "
-                    "for the outputs depend on it", received="none", do="Let the data have one "
-                    "for each input, or pass input_names= for those that it has."))
 
 
 def _require_eager() -> None:

@@ -14,7 +14,7 @@ import tensorflow as tf
 from ..tfutils.common import get_global_step_var
 from ..utils.errors import near, say
 
-__all__ = ["ModelVariable", "VariableStore"]
+__all__ = ["ModelVariable", "Trace", "VariableStore"]
 
 v1 = tf.compat.v1
 _REPLICA = "/replica_"
@@ -80,23 +80,27 @@ class VariableStore:
         self.closed: str | None = None
 
     @contextmanager
-    def tracing(self) -> Iterator[None]:
-        """A block in which TF 1 code runs as in a graph of its own, with these variables."""
-        trace = _Trace(self)
+    def tracing(self, kept: Trace | None = None) -> Iterator[None]:
+        """A block in which TF 1 code runs as in a graph of its own, with these variables.
+
+        Args:
+            kept: the trace of a graph that is there to stay: it keeps what its collections hold.
+        """
+        trace = kept or Trace(self)
         with ExitStack() as stack:
             stack.enter_context(warnings.catch_warnings())
             # of tf.summary, which finds no TF 2 writer: TF 1's is what the code means
             warnings.filterwarnings("ignore", ".*default summary writer not found", UserWarning)
-            for graph in _graphs():
+            for graph in _graphs()[1 if kept else 0:]:
                 stack.enter_context(_fresh_collections(graph))
             stack.enter_context(tf.variable_creator_scope(trace))
             with tf.init_scope():  # for what code makes in an init_scope of its own
                 stack.enter_context(tf.variable_creator_scope(trace))
-            if _GLOBAL_STEP in self.variables:
-                v1.add_to_collection(v1.GraphKeys.GLOBAL_STEP, self.variables[_GLOBAL_STEP])
-                trace.found(_GLOBAL_STEP, [v1.GraphKeys.GLOBAL_VARIABLES])
-            else:
+            if _GLOBAL_STEP not in self.variables:
                 get_global_step_var()
+            elif not v1.get_collection(v1.GraphKeys.GLOBAL_STEP):
+                trace.found(_GLOBAL_STEP, [v1.GraphKeys.GLOBAL_VARIABLES,
+                                           v1.GraphKeys.GLOBAL_STEP])
             yield
             self.model |= {v.op.name for v in v1.get_collection(v1.GraphKeys.MODEL_VARIABLES)}
 
@@ -113,12 +117,32 @@ class VariableStore:
             v1.add_to_collection(v1.GraphKeys.GLOBAL_STEP, self.variables[_GLOBAL_STEP])
             yield
 
+    def global_step(self) -> int:
+        """Steps done since the model was new."""
+        return int(self.variables[_GLOBAL_STEP].read_value())
 
-class _Trace:
-    """Creates and finds variables during one trace: a variable creator."""
+    def spread(self) -> None:
+        """Copy the variables of the first device to the others: some code has set them there."""
+        for variable in self.variables.values():
+            if hasattr(variable, "values"):
+                first, *others = variable.values
+                for other in others:
+                    other.assign(first)
 
-    def __init__(self, store: VariableStore) -> None:
+
+class Trace:
+    """Creates and finds variables during one trace: a variable creator.
+
+    Args:
+        store: the variables.
+        first: of variables on several devices, whether to give out the first one's.
+        grows: whether new ones may be made where all of the model's have been.
+    """
+
+    def __init__(self, store: VariableStore, first: bool = False, grows: bool = False) -> None:
         self._store = store
+        self._first = first
+        self._grows = grows
         self._seen: set[str] = set()
         self._making = False
 
@@ -145,14 +169,23 @@ class _Trace:
     def found(self, name: str, collections: Sequence[str]) -> Any:
         """Note a variable in the collections of the current graph, as making it does."""
         variable = self._store.variables[name]
+        if self._first and hasattr(variable, "values"):
+            variable = variable.values[0]
         self._seen.add(name)
         trainable = [v1.GraphKeys.TRAINABLE_VARIABLES] if variable.trainable else []
         for key in dict.fromkeys([*collections, *trainable]):
             v1.add_to_collection(key, variable)
         return variable
 
+    def rest(self) -> None:
+        """Note those variables that this trace has not asked for."""
+        for name in self._store.variables:
+            if name not in self._seen:
+                self.found(name, [v1.GraphKeys.LOCAL_VARIABLES if name in self._store.local
+                                  else v1.GraphKeys.GLOBAL_VARIABLES])
+
     def _make(self, name: str, collections: Sequence[str], kwargs: dict[str, Any]) -> None:
-        if self._store.closed is not None:
+        if self._store.closed is not None and not self._grows:
             raise ValueError(say(
                 f"variable {name!r}", expected=f"a variable that {self._store.closed} makes",
                 received="a new name", do="Make the same variables in each call, by "

@@ -428,7 +428,7 @@ def test_an_empty_dataflow(stream_of: Streams, data: Any) -> None:
 
 def test_a_later_pass_without_data_is_an_error_not_a_busy_wait(stream_of: Streams) -> None:
     stream, got = stream_of(iter([[1], [2]]), Mode(endless=True)), []
-    with pytest.raises(DatasetEnded, match="an empty pass"):
+    with pytest.raises(DatasetEnded, match="empty passes"):
         while True:
             got.extend(stream.take(0.05)[0].tolist())
     assert got == [1, 2]

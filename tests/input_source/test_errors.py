@@ -399,7 +399,7 @@ def test_empty_pass_with_a_signature(specs):
 
 def test_pass_that_comes_up_empty(numbers, specs):
     got = []
-    with pytest.raises(DatasetEnded, match="empty pass"):
+    with pytest.raises(DatasetEnded, match="empty passes"):
         session_way(QueueInput(iter(list(numbers(3)))), got, specs)
     assert got == [0, 1, 2]
 

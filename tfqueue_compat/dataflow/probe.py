@@ -14,6 +14,7 @@ from ..utils import logger
 from ..utils.errors import say
 from ..utils.utils import get_tqdm
 from .base import ProxyDataFlow, observe
+from .passes import EmptyPasses
 
 __all__ = ["PrintData", "TestDataSpeed"]
 
@@ -231,14 +232,15 @@ class TestDataSpeed(ProxyDataFlow):
     start_test = start  # its name before tensorpack 0.9
 
     def _again_and_again(self) -> Iterator[Any]:
+        passes = EmptyPasses()
         while True:
             came = False
             for dp in self.ds:
                 came = True
                 yield dp
-            if not came:
+            if passes.hopeless(came):
                 raise RuntimeError(say("TestDataSpeed", expected=f"datapoints from "
-                                       f"{type(self.ds).__name__}", received="a pass without any",
+                                       f"{type(self.ds).__name__}", received="passes without any",
                                        do="Look whether it is empty."))
 
 

@@ -12,6 +12,7 @@ from ..utils.concurrency import DIE
 from ..utils.errors import require, say
 from ..utils.serialize import dumps, loads
 from .base import DataFlow, as_dataflow, reset
+from .passes import EmptyPasses
 
 __all__ = ["RemoteDataZMQ", "dump_dataflow_to_process_queue", "send_dataflow_zmq"]
 
@@ -45,15 +46,16 @@ def send_dataflow_zmq(df: Any, addr: str, hwm: int = 50, format: str | None = No
             socket.connect(addr)
         logger.info("Serving data to %s ...", addr)
         reset(ds)
+        passes = EmptyPasses()
         while True:
             came = False
             for dp in ds:
                 socket.send(dumps(dp), copy=False)
                 came = True
-            if not came:
+            if passes.hopeless(came):
                 socket.linger = 0
                 raise RuntimeError(say("send_dataflow_zmq", expected="datapoints from "
-                                       f"{type(df).__name__}", received="a pass without any",
+                                       f"{type(df).__name__}", received="passes without any",
                                        do="Look whether it is empty."))
 
 

@@ -10,13 +10,14 @@ from typing import Any
 from ..utils.errors import say
 from ..utils.utils import get_rng
 from .base import DataFlowReentrantGuard, NoLength, ProxyDataFlow, known_length
+from .passes import EmptyPasses
 
 __all__ = ["CacheData", "FixedSizeData", "RepeatedData", "RepeatedDataPoint"]
 
 
 def _empty(asked_by: str, ds: Any) -> RuntimeError:
     return RuntimeError(say(asked_by, expected=f"datapoints from {type(ds).__name__}",
-                            received="a pass without any",
+                            received="passes without any",
                             do="Look whether it is empty, or an iterator already used up."))
 
 
@@ -45,6 +46,7 @@ class RepeatedData(ProxyDataFlow):
             for _ in range(self.num):
                 yield from self.ds
             return
+        passes = EmptyPasses()
         while True:
             came = False
             out: list[Any] = []
@@ -53,7 +55,7 @@ class RepeatedData(ProxyDataFlow):
                 out.append(dp)
                 del dp
                 yield out.pop()
-            if not came:  # else this would spin for ever
+            if passes.hopeless(came):  # else this would spin for ever
                 raise _empty("RepeatedData", self.ds)
 
 

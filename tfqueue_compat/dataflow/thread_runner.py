@@ -15,6 +15,7 @@ from ..utils.ending import end_at_exit
 from ..utils.errors import say
 from .arguments import function, old_keywords, positive
 from .base import DataFlow, as_dataflow, length, reset
+from .passes import EmptyPasses
 
 __all__ = ["MultiThreadPrefetchData", "MultiThreadRunner"]
 
@@ -54,15 +55,16 @@ class _Stream:
 
 
 def _produce(df: Any, stream: _Stream) -> None:
+    passes = EmptyPasses()
     try:
         while True:
             n = 0
             for n, dp in enumerate(df, 1):
                 if not stream.put((dp, None)):
                     return
-            if n == 0:
+            if passes.hopeless(n > 0):
                 raise ValueError(say(type(df).__name__, expected="datapoints",
-                                     received="a pass without any", do="Check its source."))
+                                     received="passes without any", do="Check its source."))
     except BaseException as e:  # to be raised where the runner is iterated
         stream.put((None, e))
 

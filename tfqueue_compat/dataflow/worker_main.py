@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ..utils.errors import say
 from .base import reset
+from .passes import EmptyPasses
 from .pickling import Payload, pack_error
 from .receiver import Receiver
 from .seeding import Seed, seed_this_worker
@@ -38,13 +39,14 @@ class Producing(NamedTuple):
     def run(self, sender: Sender, tasks: Receiver | None) -> None:
         """Send its datapoints until it ends or nobody wants more."""
         reset(self.dataflow)
+        passes = EmptyPasses()
         while True:
             n = sender.feed(self.dataflow)
             if not self.endless:
                 return
-            if n == 0:
+            if passes.hopeless(n > 0):
                 raise ValueError(say(type(self.dataflow).__name__, expected="datapoints",
-                                     received="a pass without any", do="Check its source."))
+                                     received="passes without any", do="Check its source."))
 
 
 class Mapping(NamedTuple):

@@ -19,6 +19,7 @@ import numpy as np
 import tensorflow as tf
 
 from ..dataflow.base import ensure_reset
+from ..dataflow.passes import EmptyPasses
 from ..dataflow.raw import ForeignDataFlow
 from ..utils.ending import end_at_exit
 from ..utils.errors import say
@@ -259,16 +260,17 @@ class Stream:
         try:
             if not self._start(iterator):
                 return
+            passes = EmptyPasses()
             while self._mode and self._mode.endless and not self._closed:
                 self._finish_pass(iterator)
                 iterator = iter(self._dataflow)
                 before = self._put
                 if not self._fill(iterator):
                     return
-                if self._put == before:
+                if passes.hopeless(self._put > before):
                     raise DatasetEnded(say(
-                        self._name, expected="datapoints in each pass",
-                        received="an empty pass, after which training could never go on",
+                        self._name, expected="datapoints in later passes too",
+                        received="empty passes, after which training could never go on",
                         do="Give it data, or something that can be iterated again."))
         finally:
             self._finish_pass(iterator)

@@ -10,6 +10,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..dataflow.base import as_dataflow, ensure_reset
+from ..dataflow.passes import EmptyPasses
 from ..engine.signature import Signature
 from ..utils.concurrency import ShareSessionThread
 from ..utils.errors import say
@@ -74,6 +75,7 @@ class EnqueueThread(ShareSessionThread):
 
     def _feed(self, session: Any) -> None:
         ensure_reset(self.dataflow)
+        passes = EmptyPasses()
         while True:
             count = 0
             self._again.clear()
@@ -84,9 +86,9 @@ class EnqueueThread(ShareSessionThread):
                 session.run(self._op, dict(zip(self.placehdrs,
                                                self._signature.arrays(datapoint))))
                 count += 1
-            if not count and not self._again.is_set():
-                raise ValueError(say("EnqueueThread", expected="datapoints in each pass",
-                                     received="none", do="Give the dataflow data."))
+            if passes.hopeless(count > 0 or self._again.is_set()):
+                raise ValueError(say("EnqueueThread", expected="datapoints",
+                                     received="passes without any", do="Give the dataflow data."))
 
     def pause(self) -> None:
         """Stop before the next datapoint."""

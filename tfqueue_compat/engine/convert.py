@@ -120,7 +120,8 @@ def component_from(path: str, value: Any) -> Component:
 def as_array(component: Component, value: Any) -> np.ndarray:
     """Return ``value`` as an array of the component's dtype, its shape checked.
 
-    A cast is done where it changes no value beyond the rounding of floats.
+    A cast is done where it changes no value beyond the rounding of floats: 3.0 fits an int32,
+    3.5 does not.
 
     Raises:
         SignatureMismatch: naming the component, what was expected and what came.
@@ -223,22 +224,32 @@ def _cast(component: Component, array: np.ndarray) -> np.ndarray:
     if component.is_string or not _castable(array.dtype, component.tf_dtype):
         raise _refused(component, array)
     try:
-        with np.errstate(over="raise"):
+        # what is no integer makes one that differs
+        with np.errstate(over="raise", invalid="ignore"):
             out = array.astype(want)
     except FloatingPointError:
         raise _refused(component, array, ", beyond what that holds") from None
-    if want.kind in "iu" and array.size and not np.array_equal(out, array):
-        raise _refused(component, array, f" with values from {array.min()} to {array.max()}")
+    if want.kind in "iub" and array.size and not np.array_equal(out, array):
+        raise _refused(component, array, _values_of(out, array))
     return out
 
 
+def _values_of(out: np.ndarray, array: np.ndarray) -> str:
+    """Name a value that was not kept, and what is around it."""
+    lost = array[out != array].ravel()[0]
+    return f" with values from {array.min()} to {array.max()}, among them {lost}"
+
+
+_REAL = 2  # the rank of floats
+
+
 def _castable(have: np.dtype, want: tf.DType) -> bool:
-    """Bool -> integer -> float -> complex, never back; integers are checked value by value."""
+    """Whether numbers of one kind may be those of another; integers are checked one by one."""
     try:
         have_rank, want_rank = _rank(tf.as_dtype(have)), _rank(want)
     except TypeError:
         return False
-    return 0 <= have_rank <= want_rank and (want_rank > 0 or have_rank == 0)
+    return 0 <= have_rank <= max(want_rank, _REAL) and want_rank >= 0
 
 
 def _rank(dtype: tf.DType) -> int:

@@ -173,11 +173,14 @@ def test_one_by_one(old: str, new: str) -> None:
 
 def test_run_renames_only_what_is_not_there_under_its_old_name() -> None:
     source = ("from tensorpack import *\nfrom tensorpack.tfutils.sessinit import ParamRestore\n"
-              "x = PrefetchData(ds, nr_proc=2), ParamRestore(1), LMDBDataPoint('x')\n")
+              "x = PrefetchData(ds, nr_proc=2), ParamRestore(1), LMDBDataPoint('x')\n"
+              "import tensorpack as tp\ntp.InputDesc(1, 2, 'x'), tp.dataflow.BatchData\n")
     assert rewrite(source).text == (
         "from tfqueue_compat import *; from tfqueue_compat.dataflow.format import LMDBDataPoint\n"
         "from tfqueue_compat.tfutils.sessinit import DictRestore as ParamRestore\n"
-        "x = PrefetchData(ds, nr_proc=2), ParamRestore(1), LMDBDataPoint('x')\n")
+        "x = PrefetchData(ds, nr_proc=2), ParamRestore(1), LMDBDataPoint('x')\n"
+        "import tfqueue_compat as tp\ntp.graph_builder.model_desc.InputDesc(1, 2, 'x'), "
+        "tp.dataflow.BatchData\n")
 
 
 def test_methods_are_renamed_together_or_not_at_all() -> None:

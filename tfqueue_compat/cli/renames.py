@@ -65,7 +65,7 @@ class Renames:
         bound = alias.asname or alias.name
         if fact is None:
             return None
-        if fact.here == "gone" and not self._exists(fact):
+        if fact.here == "gone":
             self.doubt(alias, f"{fact.short} is gone. {fact.note}")
             return None
         if not fact.now:
@@ -96,6 +96,8 @@ class Renames:
                     self._swap(node, use.fact.now)
             elif isinstance(node, ast.Attribute) and use.fact.now:
                 self._attribute(node, use)
+            elif isinstance(node, ast.Attribute) and use.kind == "name" and use.fact.until:
+                self._to_home(node, use)
             elif isinstance(node, ast.Attribute) and use.fact.here == "gone" \
                     and use.kind != "python2":
                 self.doubt(node, f"{use.fact.name} is gone. {use.fact.note}")
@@ -135,7 +137,7 @@ class Renames:
                 self._swap(node, self.renamed[node.id])
             return
         name = fact.now.rpartition(".")[2] if fact.now else node.id
-        if fact.here == "gone" and not self._exists(fact):
+        if fact.here == "gone":
             self.doubt(node, f"{node.id} is gone. {fact.note}")
         elif any(self.inventory.star_today(star, node.id) for star in self.stars) \
                 and not (self.modern and fact.now):
@@ -170,6 +172,14 @@ class Renames:
             if node.attr in self.python2["methods"]:
                 self._rename(node, now.rstrip("()"))
 
+    def _to_home(self, node: ast.Attribute, use: Use) -> None:
+        """Reach an old name where it is defined: ``tp.InputDesc`` is no name of the root today."""
+        home = use.fact.name.rpartition(".")[0]
+        if use.fact.here == "gone":
+            self.doubt(node, f"{use.fact.name} is gone. {use.fact.note}")
+        elif node.attr == use.fact.short and home.startswith(f"{use.owner}."):
+            self._rename(node, f"{home[len(use.owner) + 1:]}.{node.attr}")
+
     def _old_call(self, node: ast.Call, fact: Fact) -> None:
         """Name the arguments that stand in the order of TensorFlow before 1.0."""
         order = fact.name.partition("(")[2].rstrip(")").split(", ")
@@ -202,10 +212,6 @@ class Renames:
             self.changed(node.lineno, f"def {node.name}", f"def {fact.now}")
 
     # -- bookkeeping
-
-    def _exists(self, fact: Fact) -> bool:
-        """Say whether a name that can't work can still be imported, and tells so when called."""
-        return fact.until is None
 
     def _keep(self, module: str, path: str, name: str) -> str:
         """Return the module to import a new name from: the old one where that has it."""

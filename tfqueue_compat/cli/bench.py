@@ -106,7 +106,8 @@ def measure_cell(cell: Cell, seconds: float = 1.5, warm: float = 1., peer_python
     lines = [x for x in done.stdout.splitlines() if x.startswith("{")]
     if done.returncode or not lines:
         raise RuntimeError((done.stderr or done.stdout).strip()[-500:])
-    result: dict[str, Any] = json.loads(lines[-1])
+    # another thread may have printed between the line and its end
+    result: dict[str, Any] = json.JSONDecoder().raw_decode(lines[-1])[0]
     return result
 
 

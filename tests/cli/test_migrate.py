@@ -305,10 +305,52 @@ def main():
     train, test = get_data('train'), get_data('test')
     config = TrainConfig(model=Net(depth=3), data=QueueInput(train), max_epoch=5,
                          steps_per_epoch=len(train),
-                         callbacks=[ModelSaver(), InferenceRunner(test, [ScalarStats('cost')]),
-                                    MaxSaver('x')], session_init=SmartInit(args.load))
+                         callbacks=[ModelSaver(), InferenceRunner(test, [ScalarStats('cost')])],
+                         starting_epoch=2, monitors=[], session_init=SmartInit(args.load))
     launch_train_with_config(config, {trainer})
 '''
+
+
+TRAIN = '''\
+from tensorpack import *
+import tensorflow as tf
+class Net(ModelDesc):
+    def inputs(self):
+        return [tf.TensorSpec([None, 4], tf.float32, 'x')]
+    def build_graph(self, x):
+        w = tf.get_variable('w', [4], initializer=tf.ones_initializer())
+        return tf.reduce_mean(tf.square(x * w), name='cost')
+    def optimizer(self):
+        return tf.train.GradientDescentOptimizer(0.5)
+DATA = [[np.full((8, 4), k / 8, 'float32')] for k in range(5)]
+def main():
+    config = TrainConfig(model=Net(), dataflow=DataFromList(DATA, shuffle=False),
+                         max_epoch=2, steps_per_epoch=3, callbacks=[ModelSaver(checkpoint_dir='out')])
+    launch_train_with_config(config, SimpleTrainer())
+if __name__ == '__main__':
+    logger.set_logger_dir('log', 'd')
+    main()
+'''
+
+
+@pytest.mark.slow
+def test_the_proposed_form_trains_as_the_launch_did(tmp_path: Path, python: Python) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(TRAIN)
+    (file,), _ = migrate_files(path, keras=True)
+    path.write_text(file.text)
+    remark, = file.proposals
+    text = file.text.replace("; tf.disable_eager_execution()", "")
+    text = text.replace(remark.old, "\n    ".join(remark.new.splitlines()))
+    (tmp_path / "fit.py").write_text(text.replace("'out'", "'out_fit'"))
+    for script in ("train.py", "fit.py"):
+        done = python(script)
+        assert done.returncode == 0, done.stderr
+    code = ("from tfqueue_compat.tfutils.varmanip import load_checkpoint_vars as load\n"
+            "for folder in ('out', 'out_fit'):\n"
+            "    v = load(folder + '/checkpoint'); print(sorted(v), v['w'].tolist())")
+    launched, fitted = python("-c", code).stdout.splitlines()
+    assert launched == fitted and launched.startswith("['global_step', 'w']")
 
 
 def test_the_keras_form_of_a_launch() -> None:
@@ -317,13 +359,13 @@ def test_the_keras_form_of_a_launch() -> None:
     assert remark.new.splitlines() == [
         "from tfqueue_compat.keras_bridge import ModelDescModel",
         "# eager: leave tf.disable_eager_execution() out",
-        "# not translated: MaxSaver('x')",
-        "# not translated: session_init=SmartInit(args.load)",
+        "# not translated: monitors=[]",
         "with tf.distribute.MirroredStrategy().scope():",
         "    model = ModelDescModel(Net(depth=3))",
+        "model.load_weights(SmartInit(args.load))",
         "model.fit(QueueInput(train), epochs=5, steps_per_epoch=len(train), "
-        "validation_data=QueueInput(test), callbacks=[keras.callbacks.ModelCheckpoint("
-        '"model-{epoch}.weights.h5", save_weights_only=True)])']
+        "initial_epoch=2 - 1, callbacks=[ModelSaver(), InferenceRunner(test, "
+        "[ScalarStats('cost')])])"]
     remark, = propose(LAUNCH.format(trainer="AsyncMultiGPUTrainer(2)"))
     assert not remark.new and remark.why.startswith("Not mechanical: its trainer")
 

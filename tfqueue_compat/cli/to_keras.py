@@ -15,7 +15,7 @@ _MIRRORED = {"SyncMultiGPUTrainer", "SyncMultiGPUTrainerReplicated",
              "SyncMultiGPUTrainerParameterServer"}
 _INPUTS = {"QueueInput", "FeedInput", "BatchQueueInput"}
 _KNOWN = {"model", "dataflow", "data", "callbacks", "steps_per_epoch", "max_epoch",
-          "starting_epoch"}
+          "starting_epoch", "session_init"}
 
 
 def propose(text: str) -> list[Remark]:
@@ -42,7 +42,6 @@ def propose(text: str) -> list[Remark]:
 class _Launch:
     def __init__(self, tree: ast.Module, names: dict[int, str], call: ast.Call) -> None:
         self.tree, self.names, self.call = tree, names, call
-        self.notes: list[str] = []
 
     def remark(self) -> Remark:
         config = self._call_of(self.call.args[0], "TrainConfig")
@@ -62,16 +61,19 @@ class _Launch:
             fit.append(f"steps_per_epoch={_text(given['steps_per_epoch'])}")
         if "starting_epoch" in given:
             fit.append(f"initial_epoch={_text(given['starting_epoch'])} - 1")
-        fit += self._callbacks(given.get("callbacks"))
-        for keyword in given.keys() - _KNOWN:
-            self.notes.append(f"# not translated: {keyword}={_text(given[keyword])}")
+        if "callbacks" in given:
+            fit.append(f"callbacks={_text(given['callbacks'])}")
+        notes = [f"# not translated: {k}={_text(v)}" for k, v in given.items()
+                 if k not in _KNOWN]
         model = f"model = ModelDescModel({_text(given['model'])})"
         if self._name(trainer) in _MIRRORED:
             model = f"with tf.distribute.MirroredStrategy().scope():\n    {model}"
         lines = ["from tfqueue_compat.keras_bridge import ModelDescModel",
-                 "# eager: leave tf.disable_eager_execution() out", *sorted(self.notes), model,
-                 f"model.fit({', '.join(fit)})"]
-        return Remark(self.call.lineno, old, "\n".join(lines))
+                 "# eager: leave tf.disable_eager_execution() out", *notes, model]
+        if "session_init" in given:
+            lines.append(f"model.load_weights({_text(given['session_init'])})")
+        return Remark(self.call.lineno, old,
+                      "\n".join([*lines, f"model.fit({', '.join(fit)})"]))
 
     def _no(self, why: str) -> Remark:
         return Remark(self.call.lineno, ast.unparse(self.call), why=f"Not mechanical: {why}.")
@@ -93,24 +95,6 @@ class _Launch:
         if isinstance(data, ast.Call) and self._name(data) in _INPUTS and data.args:
             return f"QueueInput({_text(data.args[0])})"
         return f"QueueInput({_text(data)})"
-
-    def _callbacks(self, given: ast.expr | None) -> list[str]:
-        if given is None:
-            return []
-        if not isinstance(given, ast.List):
-            self.notes.append(f"# not translated: callbacks={_text(given)}")
-            return []
-        out, kept = [], []
-        for one in given.elts:
-            name = self._name(one) if isinstance(one, ast.Call) else ""
-            if name == "InferenceRunner" and isinstance(one, ast.Call) and one.args:
-                out.append(f"validation_data={self._input(one.args[0])}")
-            elif name == "ModelSaver":
-                kept.append('keras.callbacks.ModelCheckpoint("model-{epoch}.weights.h5", '
-                            "save_weights_only=True)")
-            else:
-                self.notes.append(f"# not translated: {_text(one)}")
-        return out + ([f"callbacks=[{', '.join(kept)}]"] if kept else [])
 
 
 def _text(node: ast.expr | None, default: str = "") -> str:

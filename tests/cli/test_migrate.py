@@ -325,7 +325,8 @@ class Net(ModelDesc):
 DATA = [[np.full((8, 4), k / 8, 'float32')] for k in range(5)]
 def main():
     config = TrainConfig(model=Net(), dataflow=DataFromList(DATA, shuffle=False),
-                         max_epoch=2, steps_per_epoch=3, callbacks=[ModelSaver(checkpoint_dir='out')])
+                         max_epoch=2, steps_per_epoch=3,
+                         callbacks=[ModelSaver(checkpoint_dir='out')])
     launch_train_with_config(config, SimpleTrainer())
 if __name__ == '__main__':
     logger.set_logger_dir('log', 'd')

@@ -122,3 +122,15 @@ def test_the_history_is_bounded_and_reaches_from_start_to_end(
 def test_it_prints_its_numbers() -> None:
     assert repr(Meter(5)) == ("Meter(produced=0, consumed=0, occupancy=0, producer_wait=0.000s, "
                               "consumer_wait=0.000s)")
+
+
+def test_a_wait_that_goes_on_counts_for_the_time_in_which_it_is() -> None:
+    source = Source(([i] for i in range(100)), 1)
+    iterator = iter(SourceDataset(source, Mode()))
+    next(iterator)
+    time.sleep(0.3)
+    before = source.meter.read()
+    time.sleep(0.1)
+    shares = source.meter.read().since(before)
+    source.stop()
+    assert shares.data_waited == pytest.approx(1.0, abs=0.05)

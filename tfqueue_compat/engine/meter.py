@@ -67,6 +67,8 @@ class Meter:
         produced: datapoints that the dataflow has given.
         producer_wait: seconds that the producer waited because the queue was full.
         consumer_wait: seconds that the consumer waited because the queue was empty.
+        producer_waits_since: when the producer began the wait that it is in, which is not yet
+            counted; None where it is in none. In ``time.perf_counter()``'s seconds.
 
     Example:
         >>> meter = Meter(capacity=50)
@@ -79,6 +81,7 @@ class Meter:
         self.produced = 0
         self.producer_wait = 0.0
         self.consumer_wait = 0.0
+        self.producer_waits_since: float | None = None
         self._taken = 0
         self._last = 0
         self._delivered = 0
@@ -142,7 +145,10 @@ class Meter:
 
     def read(self) -> Reading:
         """Return what it shows now."""
-        return Reading(self.seconds, self.consumed, self.producer_wait, self.consumer_wait)
+        since = self.producer_waits_since
+        going_on = 0.0 if since is None else max(time.perf_counter() - since, 0.0)
+        return Reading(self.seconds, self.consumed, self.producer_wait + going_on,
+                       self.consumer_wait)
 
     def verdict(self) -> str:
         """Say in one line whether the data or the model was the bottleneck so far.

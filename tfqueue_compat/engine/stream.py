@@ -403,8 +403,9 @@ class Stream:
         """Wait until the consumer has taken enough; the meter follows a long wait as it goes."""
         with self._changed:
             while not (self._put - self._taken < self._resume or self._hungry or self._closed):
-                start = time.perf_counter()
+                start = self._meter.producer_waits_since = time.perf_counter()
                 self._changed.wait(_GLANCE)
+                self._meter.producer_waits_since = None
                 self._meter.producer_wait += time.perf_counter() - start
         return not self._closed
 

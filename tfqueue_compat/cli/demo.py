@@ -18,12 +18,12 @@ def register(subparsers: Any) -> None:
     """Add the verb ``demo`` to the command line."""
     parser = subparsers.add_parser(
         "demo", help="train a small model on handwritten digits, in under a minute",
-        description="Run a TF 1 script unchanged: it trains on UCI's handwritten digits through "
-                    "QueueInput, prints its accuracy and what the queue saw, and saves a plot.")
+        description="Run a tensorpack training script unchanged: it trains on UCI's handwritten "
+                    "digits, prints its accuracy and what the queue saw, and saves a plot.")
     parser.add_argument("--out", default="tfqueue_demo", metavar="DIR",
-                        help="where the plot goes (default: tfqueue_demo)")
-    parser.add_argument("--epochs", type=int, default=20, metavar="N",
-                        help="passes over the 1,297 training digits (default: 20)")
+                        help="where the plot and the log directory go (default: tfqueue_demo)")
+    parser.add_argument("--epochs", type=int, default=4, metavar="N",
+                        help="epochs of 5 passes over the 1,297 training digits (default: 4)")
     parser.add_argument("--show", action="store_true", help="print the script instead")
     parser.set_defaults(func=main)
 

@@ -47,6 +47,9 @@ def test_name_scopes() -> None:
         return v1.get_variable("w", [1]).op.name
 
     assert [f(), f(), g()] == ["f/x", "f_1/x", "g/w"]
+    with tf.name_scope("out/"):  # FasterRCNN names the scope of one call so
+        assert [f(name_scope="level2"), f(name_scope="level2")] == [
+            "out/level2/x", "out/level2/x_1"]
     names = []
     for top in (True, True, False, False):
         with tf.name_scope("out/"), scope_utils.cached_name_scope("c", top_level=top):

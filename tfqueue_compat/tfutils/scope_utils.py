@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import tensorflow as tf
 
-from ..utils import logger  # noqa: F401 - scripts take it from here
+from ..utils import logger
 from ..utils.argtools import graph_memoized
 
 __all__ = ["auto_reuse_variable_scope", "cached_name_scope", "under_name_scope"]
@@ -51,13 +51,21 @@ def auto_reuse_variable_scope(func: F) -> F:
 def under_name_scope(name_scope: str | None = None) -> Callable[[F], F]:
     """Return a decorator that runs a function in a name scope of its own.
 
+    The decorated function takes a keyword more, ``name_scope``: the scope of that one call, which
+    is entered again where it is there.
+
     Args:
         name_scope: by default the function's name.
     """
     def decorate(func: F) -> F:
         @functools.wraps(func)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
-            with tf.name_scope(name_scope or func.__name__):
+            asked = kwargs.pop("name_scope", None)
+            with tf.name_scope(name_scope or func.__name__) if asked is None \
+                    else cached_name_scope(asked, top_level=False) as scope:
+                if asked is not None and scope.split("/")[-2] != asked.split("/")[-1]:
+                    logger.warning("%s(name_scope=%r) runs in %r: the name is taken.",
+                                   func.__name__, asked, scope)
                 return func(*args, **kwargs)
         return wrapper  # type: ignore[return-value]
     return decorate

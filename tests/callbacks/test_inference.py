@@ -120,6 +120,16 @@ def test_a_dataflow_that_ends_before_its_length_is_an_error(machine: Any) -> Non
         machine.train([InferenceRunner(Short(), ScalarStats("cost"))])
 
 
+@pytest.mark.parametrize("make", [
+    lambda: InferenceRunner(QueueInput(Short()), ScalarStats("cost")),
+    lambda: DataParallelInferenceRunner(Short(), ScalarStats("cost"), 2),
+], ids=["queue", "towers"])
+def test_a_queue_does_not_begin_again_within_a_pass(make: Any, machine: Any) -> None:
+    with pytest.raises(RuntimeError, match="InferenceRunner, Short: Expected 3 datapoints.* "
+                                           "Received 1, and then the end"):
+        machine.train([make()])
+
+
 def test_a_dataflow_without_a_length_runs_to_its_end(machine: Any, catch: Any) -> None:
     class Unknown(DataFlow):
         def __iter__(self) -> Any:

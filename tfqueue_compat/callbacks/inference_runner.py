@@ -9,7 +9,9 @@ from typing import Any
 import tensorflow as tf
 
 from ..dataflow.base import DataFlow, as_dataflow
+from ..dataflow.passes import WholePasses
 from ..engine.hooks import Callback
+from ..engine.source import Source
 from ..graph_builder.devices import tower_device
 from ..input_source import FeedInput, InputSource, QueueInput
 from ..tfutils.tower import PredictTowerContext
@@ -67,6 +69,10 @@ class InferenceRunnerBase(Callback):
                                     received=f"{type(inf).__name__} {inf!r}",
                                     do="Pass e.g. [ScalarStats('cost')]."))
         self._size: int | None = _size_of(input)
+        source = getattr(input, "_source", None)
+        if type(source) is Source and not isinstance(source.dataflow, WholePasses):
+            # a queue goes on with the next pass, and would count some datapoints twice
+            source.dataflow = WholePasses(source.dataflow, type(self).__name__)
         self._hooks: list[Any] = []
         self._source_hooks: list[Any] = []
 

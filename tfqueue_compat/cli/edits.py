@@ -67,6 +67,10 @@ class Edits:
         self._edits.append((start, end, new + breaks))
         return True
 
+    def touches(self, start: int, end: int) -> bool:
+        """Say whether some replacement lies in ``source[start:end]``."""
+        return any(start <= s and e <= end for s, e, _ in self._edits)
+
     def apply(self) -> str:
         """Return the text with every replacement done."""
         out: list[str] = []

@@ -31,6 +31,7 @@ __all__ = ["Migrated", "main", "migrate_files", "register", "renamable"]
 
 _REPORT = "migration_report.md"
 _NOT_COPIED = (".git", "__pycache__", ".ipynb_checkpoints")
+_PASSES = 3  # one edit inside of another waits for the next pass
 _QUIET = "Python 2 rounded / of two integers down: see whether this file relies on it."
 
 
@@ -138,19 +139,24 @@ def _migrate(source: Source, methods: frozenset[str], keras: bool) -> Migrated |
     if tree is None:
         return leftovers[-1][0], f"neither Python 3 nor known Python 2: {leftovers[-1][1]}"
     options = Options(modern=True, methods=methods, script=source.notebook is not None)
-    new = rewrite(text, options, str(source.path))
-    try:
-        ast.parse(new.text)
-    except SyntaxError as e:  # the rewriter's fault, never the user's loss
-        return e.lineno or 1, f"can't be rewritten: {e.msg}"
-    changes = [Remark(line, old, now) for line, old, now in leftovers] + list(new.changes)
+    changes = [Remark(line, old, now) for line, old, now in leftovers]
+    for _ in range(_PASSES):
+        new = rewrite(text, options, str(source.path))
+        changes += new.changes
+        if new.text == text:
+            break
+        text = new.text
+        try:
+            ast.parse(text)
+        except SyntaxError as e:  # the rewriter's fault, never the user's loss
+            return e.lineno or 1, f"can't be rewritten: {e.msg}"
     doubts = list(new.doubts)
     if leftovers:
         doubts += [Remark(n.lineno, ast.unparse(n), why=_QUIET) for n in ast.walk(tree)
                    if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Div)][:1]
-    proposals = propose(new.text) if keras else []
+    proposals = propose(text) if keras else []
     key = lambda r: r.line  # noqa: E731
-    return Migrated(source, new.text, sorted(changes, key=key), sorted(doubts, key=key), proposals)
+    return Migrated(source, text, sorted(changes, key=key), sorted(doubts, key=key), proposals)
 
 
 def renamable(texts: Iterable[str]) -> frozenset[str]:

@@ -116,7 +116,8 @@ class Renames:
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and id(node.func) in old and len(node.args) == 3 \
                     and not node.keywords and node.lineno == node.end_lineno \
-                    and isinstance(node.func, ast.Name):
+                    and isinstance(node.func, ast.Name) \
+                    and not self.edits.touches(*self.edits.span(node)):
                 old.discard(id(node.func))
                 kind, shape = node.args[:2]
                 texts = self.edits.text(kind), self.edits.text(shape)
@@ -155,8 +156,12 @@ class Renames:
         now, fact = use.fact.now, use.fact
         if use.kind == "tf" and _TF_NAME.fullmatch(now):
             root: ast.expr = node
+            depth = 0
             while isinstance(root, ast.Attribute):
-                root = root.value
+                root, depth = root.value, depth + 1
+            if depth != fact.name.count("."):  # not through `tf` itself
+                self.doubt(node, f"{fact.name} is now {now}.")
+                return
             self.edits.replace(self.edits.span(root)[1], self.edits.span(node)[1], now[2:])
             self.changed(node.lineno, fact.name, now)
         elif use.kind == "library" and fact.name.startswith("cv2."):

@@ -43,6 +43,20 @@ def train_on(make: Any, model: type) -> Seen:
     return seen
 
 
+def test_a_step_that_fails_names_the_users_line(model: Any) -> None:
+    class Failing(model):  # type: ignore[misc]
+        def build_graph(self, x: Any, y: Any) -> Any:
+            x = tf.ensure_shape(tf.reshape(x, [4, 7], name="seven")[:, :3], [4, 3])
+            return super().build_graph(x, y)
+
+    with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        train_on(lambda: [v1.placeholder_with_default(tf.zeros([4, 3]), [None, None]),
+                          tf.zeros([4])], Failing)
+    told = caught.value.message
+    assert "'seven' (Reshape) was defined at " + __file__ in told
+    assert "in build_graph: x = tf.ensure_shape(tf.reshape(x, [4, 7]" in told
+
+
 def numbered() -> list[Any]:
     """Rows of 0, 1, 2, 0, ... by a queue runner, as PennTreebank's reader makes them."""
     row = tf.cast(tfv1.train.range_input_producer(3, shuffle=False).dequeue(), tf.float32)

@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..engine.errors import failure_in
+from ..tfutils.op_origin import with_user_line
 from ..utils.errors import say
 from .queue_runners import QueueRunners
 
@@ -110,7 +111,7 @@ class HookedSession:
             error = failure_in(str(e.message))
             if error is None:
                 self._runners.raise_failure()
-                raise
+                raise with_user_line(e, self._sess.graph) from None
             raise error from None
 
     def _callable(self, wanted: list[Any]) -> Callable[[], list[Any]]:

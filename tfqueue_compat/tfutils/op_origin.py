@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import linecache
 import os
 import re
 from collections.abc import Iterable
@@ -31,8 +32,8 @@ def user_line(op: tf.Operation) -> str | None:
     if not frames:
         return None
     last = frames[-1]
-    code = f": {last.line}" if last.line else ""
-    return f"{last.filename}:{last.lineno}, in {last.name}{code}"
+    code = linecache.getline(last.filename, last.lineno).strip()
+    return f"{last.filename}:{last.lineno}, in {last.name}" + (code and f": {code}")
 
 
 def with_user_line(error: Any, graph: tf.Graph) -> Any:

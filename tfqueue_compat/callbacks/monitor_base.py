@@ -124,6 +124,10 @@ class ScalarHistory(MonitorBase):
         """Return all numbers of a name, as pairs (global step, number); none gives []."""
         return list(self._history.get(name, ()))
 
+    def get_all_latest(self) -> dict[str, Any]:
+        """Return the last number of each name."""
+        return {name: history[-1][1] for name, history in self._history.items()}
+
 
 class Monitors(Callback):
     """All monitors of a training, as ``trainer.monitors``: what is put here goes to each.
@@ -223,6 +227,10 @@ class Monitors(Callback):
     def get_history(self, name: str) -> list[tuple[int, Any]]:
         """Return all numbers of a name, as pairs (global step, number); none gives []."""
         return self._scalar_history.get_history(name)
+
+    def get_all_latest(self) -> dict[str, Any]:
+        """Return the last number reported under each name."""
+        return self._scalar_history.get_all_latest()
 
     def _scalar(self, name: str, number: Any) -> None:
         for monitor in self._monitors:

@@ -11,10 +11,14 @@ from typing import Any
 
 from ..utils.errors import near
 
-__all__ = ["ModelDescModel"]
+__all__ = ["AcrossWorkers", "KerasCallback", "ModelDescModel", "TowerBatches", "WorkerLost",
+           "across_workers", "batch_per_tower"]
 
 _HOMES: dict[str, tuple[str, ...]] = {
+    "keras_callback": ("KerasCallback",),
     "model": ("ModelDescModel",),
+    "strategy": ("AcrossWorkers", "TowerBatches", "WorkerLost", "across_workers",
+                 "batch_per_tower"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -16,6 +16,7 @@ from ..utils import logger
 from ..utils.errors import NotSupported, say
 from .dataset import as_model_inputs
 from .graph import ModelGraph
+from .tower import samples_of
 from .trainer import KerasTrainer
 
 __all__ = ["LegacyCallbacks", "fit_with", "is_legacy"]
@@ -180,8 +181,7 @@ class LegacyCallbacks(keras.callbacks.Callback):
         results: list[Any]
         _, scalars, *results = graph.run_fed([graph.step, graph.scalars, *fetches],
                                              list(zip(graph.inputs, inputs)))
-        samples = next((x.shape[0] for x, s in zip(inputs, self._desc.get_input_signature())
-                        if s.shape.rank and s.shape[0] is None), 1)
+        samples = samples_of(inputs, self._desc.get_input_signature())
         logs.append(model._measured(scalars, samples))
         return results
 

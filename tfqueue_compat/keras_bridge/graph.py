@@ -76,6 +76,17 @@ class ModelGraph(SessionInterface):
             count = v1.assign_add(v1.train.get_global_step(), 1)
         self.step = tf.group(train_op, count.op, *v1.get_collection(v1.GraphKeys.UPDATE_OPS))
 
+    def traced_step(self, inputs: Sequence[Any]) -> dict[str, Any]:
+        """Train a step inside of a function that is being traced; return the scalars.
+
+        Only what the step needs becomes a part of the function: no summaries, for example.
+
+        Args:
+            inputs: a tensor for each input.
+        """
+        function = self._prune(self.inputs, [list(self.scalars.values()), [self.step]])
+        return dict(zip(self.scalars, function(*inputs)[0]))
+
     # ---- as a session
 
     @property

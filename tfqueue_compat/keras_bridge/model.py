@@ -15,11 +15,13 @@ from ..graph_builder.model_desc import ModelDescBase
 from ..utils.errors import NotSupported, say
 from .callbacks import fit_with
 from .dataset import as_keras_data, as_model_inputs
+from .graph import ModelGraph
+from .learning_rate import OptimizerFace
 from .prediction import predicted
-from .tower import Tower, tower_context
+from .tower import Tower, samples_of, tower_context
 from .update import Update, has_optimizer
 from .variables import ModelVariable, VariableStore
-from .weights import is_tensorpack_file, load_tensorpack, save_tensorpack
+from .weights import is_tensorpack_file, load_tensorpack, save_tensorpack, value_of
 
 __all__ = ["ModelDescModel"]
 
@@ -79,7 +81,7 @@ class ModelDescModel(keras.Model):
             names = self._make_variables()
             self._scalar_metrics = [keras.metrics.Mean(name=n)
                                     for n in dict.fromkeys([_LOSS, *names])]
-            super().compile(optimizer=None, jit_compile=False)
+            self.compile()
         self.built = True
 
     def _make_variables(self) -> list[str]:
@@ -100,8 +102,8 @@ class ModelDescModel(keras.Model):
                         self._update(tower)
                 names.extend(tower.scalars)
 
-        specs = [tf.TensorSpec(s.shape, s.dtype) for s in self.model_desc.get_input_signature()]
-        tf.function(trace, autograph=False).get_concrete_function(*specs)
+        v1.wrap_function(trace, [tf.TensorSpec(s.shape, s.dtype)
+                                 for s in self.model_desc.get_input_signature()])
         self._model_variables = [ModelVariable(v, n) for n, v in self._store.variables.items()
                                  if n not in self._store.local]
         for v in self._model_variables:  # for tf.train.Checkpoint, which does not ask Keras
@@ -129,8 +131,15 @@ class ModelDescModel(keras.Model):
                     f"{type(self).__name__}.compile", expected="steps_per_execution and "
                     "jit_compile", received=f"{key}=", do="Leave it out: the ModelDesc has its "
                     "optimizer and its cost; give more metrics to add_moving_summary."))
+        compiled = bool(jit_compile) and jit_compile != "auto"
+        if compiled and self.distribute_strategy.num_replicas_in_sync > 1:
+            raise NotSupported(say(f"{type(self).__name__}.compile(jit_compile=True)",
+                                   expected="one device", received="several",
+                                   do="Leave it out."))
         super().compile(optimizer=None, steps_per_execution=steps_per_execution,
-                        jit_compile=bool(jit_compile) and jit_compile != "auto")
+                        jit_compile=compiled)
+        self.optimizer = OptimizerFace(lambda: self._store.variables, value_of,
+                                       lambda variable, value: variable.assign(value))
 
     @property
     def metrics(self) -> list[Any]:
@@ -152,6 +161,10 @@ class ModelDescModel(keras.Model):
             The metrics so far.
         """
         inputs = as_model_inputs(self.model_desc, data)
+        if self.jit_compile:  # XLA has no summaries
+            graph = ModelGraph(self.model_desc, self._store, trains=True)
+            return self._measured(graph.traced_step(inputs),
+                                  samples_of(inputs, self.model_desc.get_input_signature()))
         with self._store.tracing():
             with tower_context(True) as context:
                 tower = Tower(self.model_desc, context, inputs)

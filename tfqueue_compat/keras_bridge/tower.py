@@ -11,7 +11,7 @@ import tensorflow as tf
 from ..tfutils.tower import TowerTensorHandle
 from ..tfutils.tower import PredictTowerContext, TrainTowerContext
 
-__all__ = ["Tower", "tower_context"]
+__all__ = ["Tower", "samples_of", "tower_context"]
 
 v1 = tf.compat.v1
 
@@ -72,7 +72,7 @@ class Tower:
 
     def __init__(self, desc: Any, context: Any, inputs: Sequence[Any]) -> None:
         specs = desc.get_input_signature()
-        self.samples = _samples(inputs, specs)
+        self.samples = samples_of(inputs, specs)
         named = [v1.placeholder(spec.dtype, spec.shape, spec.name) if x is None
                  else tf.identity(x, name=spec.name) for x, spec in zip(inputs, specs)]
         self.cost = desc._build_graph_get_cost(*named)
@@ -80,7 +80,13 @@ class Tower:
         self.scalars: dict[str, Any] = context.scalars
 
 
-def _samples(inputs: Sequence[Any], specs: Sequence[tf.TensorSpec]) -> Any:
+def samples_of(inputs: Sequence[Any], specs: Sequence[tf.TensorSpec]) -> Any:
+    """Return how many samples a batch has, as a tensor; 1 where no input says.
+
+    Args:
+        inputs: the batch.
+        specs: of the inputs; a first dimension that is open is that of the samples.
+    """
     for x, spec in zip(inputs, specs):
         if x is not None and spec.shape.rank and spec.shape[0] is None:
             return tf.shape(x)[0]

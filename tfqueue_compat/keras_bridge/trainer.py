@@ -12,7 +12,7 @@ from ..callbacks.base import Callback
 from ..callbacks.graph import RunUpdateOps
 from ..callbacks.group import Callbacks
 from ..callbacks.hooks import HookToCallback
-from ..callbacks.inference_runner import InferenceRunnerBase
+from ..callbacks.inference_runner import DataParallelInferenceRunner, InferenceRunnerBase
 from ..callbacks.monitor import JSONWriter, MonitorBase, Monitors, ScalarPrinter, TFEventWriter
 from ..callbacks.queue_size import QueueSize, meter_of
 from ..callbacks.steps import MaintainStepCounter
@@ -159,9 +159,11 @@ def _usual_monitors() -> list[Any]:
 
 
 def _feed_inference(cb: Any) -> None:
-    """Feed the data of inference: a queue belongs to a session of its own."""
+    """Feed the data of inference: a queue belongs to a session of its own. One tower runs it."""
     while hasattr(cb, "cb"):
         cb = cb.cb
+    if isinstance(cb, DataParallelInferenceRunner):
+        cb._gpus = cb._gpus[:1]
     if not isinstance(cb, InferenceRunnerBase) or not isinstance(cb._input_source, QueueInput):
         return
     source = cb._input_source

@@ -53,8 +53,8 @@ class Update:
                              colocate_gradients_with_ops=True)
         if tf.distribute.has_strategy():
             return lambda: self._apply_on_replicas(optimizer, grads)
-        optimizer.apply_gradients(grads, name="train_op")
-        return self._count
+        train_op = optimizer.apply_gradients(grads, name="train_op")
+        return lambda: self._count_after(train_op)
 
     def _apply_on_replicas(self, optimizer: Any, grads: list[tuple[Any, Any]]) -> None:
         processors, inner = _parts(optimizer)
@@ -68,11 +68,12 @@ class Update:
         share = 1.0 / replicas.num_replicas_in_sync  # TF 1's optimizers sum over replicas
         if self._slots is not None:
             inner._slots, inner._non_slot_dict = self._slots
-        inner.apply_gradients([(_scaled(g, share), v) for g, v in grads], name="train_op")
-        self._count()
+        self._count_after(inner.apply_gradients([(_scaled(g, share), v) for g, v in grads],
+                                                name="train_op"))
 
-    def _count(self) -> None:
-        self._store.variables["global_step"].assign_add(1)
+    def _count_after(self, train_op: Any) -> None:
+        with tf.control_dependencies([train_op]):  # a step that fails does not count
+            self._store.variables["global_step"].assign_add(1)
 
 
 def has_optimizer(desc: Any) -> bool:

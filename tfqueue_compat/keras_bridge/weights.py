@@ -14,7 +14,7 @@ from ..tfutils.sessinit import SessionInit, SmartInit
 from ..tfutils.varmanip import save_chkpt_vars
 from .variables import VariableStore
 
-__all__ = ["is_tensorpack_file", "load_tensorpack", "save_tensorpack"]
+__all__ = ["is_tensorpack_file", "load_tensorpack", "save_tensorpack", "value_of"]
 
 _KERAS = (".weights.h5", ".h5", ".keras", ".weights.json")
 

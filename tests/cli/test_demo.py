@@ -30,3 +30,26 @@ def test_the_demo_is_a_legacy_script(python: Python) -> None:
     assert "import tensorflow as tf" in lines and "from tensorpack import *" in lines
     assert [line.strip() for line in lines if "import" in line and "tfqueue" in line] == [
         "from tfqueue_compat.plots import plot_queue"]
+
+
+KERAS = """
+    import keras
+    layers = [keras.layers.Flatten(), keras.layers.Dense(64, 'relu'), keras.layers.Dense(10)]
+    model = keras.Sequential(layers)
+    model.compile(keras.optimizers.Adam(0.005), metrics=['accuracy'],
+                  loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    model.fit(QueueInput(get_data(True)), epochs=5, verbose=0)
+    print('keras: {:.3f}'.format(model.evaluate(QueueInput(get_data(False)), verbose=0)[1]))
+"""
+
+
+def test_its_imports_changed_by_hand_and_keras_after_it(python: Python, tmp_path: Path) -> None:
+    text = python("-m", "tfqueue_compat", "demo", "--show").stdout
+    text = text.replace("from tensorpack", "from tfqueue_compat").replace(
+        "import tensorflow as tf", "import tfqueue_compat.compat.tfv1 as tf")
+    (tmp_path / "by_hand.py").write_text(text + KERAS)
+    done = python("by_hand.py", "--epochs", "1")
+    assert done.returncode == 0, done.stderr
+    legacy = re.search(r"test accuracy: (0\.\d+)", done.stdout)
+    keras = re.search(r"keras: (0\.\d+)", done.stdout)
+    assert legacy and float(legacy[1]) > 0.85 and keras and float(keras[1]) > 0.7, done.stdout

@@ -14,6 +14,8 @@ __all__ = ["Fact", "Inventory", "inventory"]
 
 _FILE = Path(__file__).with_name("inventory.json")
 _TF_NAME = re.compile(r"tf(\.\w+)+")
+#: Packages whose names the packages above them never offered.
+_APART = {"imgaug", "dataset"}
 _TF_ROOTS = ("tensorflow.compat.v1", "tensorflow", "tensorpack.compat.tfv1", "tensorpack.tfv1")
 
 
@@ -64,7 +66,7 @@ class Inventory:
         self._faces: dict[str, dict[str, str]] = {
             face: {n: home for home, names in homes.items() for n in names.split()}
             for face, homes in data["faces"].items()}
-        self._old: dict[str, list[str]] = {}
+        self._homes: dict[str, list[str]] = {}
         self._since: dict[str, str] = {}
         for module, names in self._names.items():
             for name, entry in names.items():
@@ -72,8 +74,7 @@ class Inventory:
                 known = self._since.setdefault(name, first)
                 if self.rank(first) < self.rank(known):
                     self._since[name] = first
-                if "until" in entry:
-                    self._old.setdefault(name, []).append(module)
+                self._homes.setdefault(name, []).append(module)
         self._tf = {k: frozenset(v.split()) for k, v in data["tensorflow"]["offered"].items()}
 
     def rank(self, version: str) -> int:
@@ -113,11 +114,19 @@ class Inventory:
         face = self._faces.get(module, {}).get(name)
         if face is not None and name in self._names.get(face, ()):
             return face
-        for old in self._old.get(name, ()):
-            if old.startswith(f"{module}.") and "imgaug" not in old[len(module):]:
-                return old
+        for below in self._homes.get(name, ()):
+            if below.startswith(f"{module}.") and not _APART & set(
+                    below[len(module):].split(".")[:-1]):
+                return below
         moved: str | None = self.modules.get(module, {}).get("now")
         return self.home(moved, name) if moved else None
+
+    def offers(self, module: str, name: str) -> bool:
+        """Say whether ``module.name`` is in tensorpack 0.11, and so here."""
+        entry = self._names.get(module, {}).get(name)
+        if entry is not None:
+            return "until" not in entry
+        return name in self._faces.get(module, ())
 
     def star(self, module: str, name: str) -> Fact | None:
         """Return what ``name`` is after ``from module import *``, in any version; or None."""

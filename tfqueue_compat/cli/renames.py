@@ -71,7 +71,7 @@ class Renames:
         if not fact.now:
             home = fact.name.rpartition(".")[0]
             moved = self.inventory.modules.get(module, {}).get("now")
-            if moved or (fact.until is not None and home != module):
+            if moved or (home != module and not self.inventory.offers(module, alias.name)):
                 return house(moved or home), alias.name, bound
             return None
         path, _, name = fact.now.rpartition(".")
@@ -96,7 +96,8 @@ class Renames:
                     self._swap(node, use.fact.now)
             elif isinstance(node, ast.Attribute) and use.fact.now:
                 self._attribute(node, use)
-            elif isinstance(node, ast.Attribute) and use.kind == "name" and use.fact.until:
+            elif isinstance(node, ast.Attribute) and use.kind == "name" \
+                    and not self.inventory.offers(use.owner, use.fact.short):
                 self._to_home(node, use)
             elif isinstance(node, ast.Attribute) and use.fact.here == "gone" \
                     and use.kind != "python2":

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfqueue_compat.callbacks import Callback, ModelSaver
+from tfqueue_compat.callbacks import Callback, Callbacks, ModelSaver
 from tfqueue_compat.graph_builder.model_desc import InputDesc
 from tfqueue_compat.input_source import QueueInput
 from tfqueue_compat.tfutils.tower import TowerContext, TowerFuncWrapper
@@ -48,10 +48,12 @@ class Weights(Callback):
 
 
 @pytest.mark.parametrize("old", ["dataset", "dataflow"])
+@pytest.mark.parametrize("group", [list, Callbacks])
 @pytest.mark.parametrize("make", [QueueInputTrainer, SimpleTrainer, SyncMultiGPUTrainer])
-def test_a_trainer_of_a_config(make: Any, old: str, flow: Any, batches: Any, by_hand: Any) -> None:
+def test_a_trainer_of_a_config(make: Any, group: Any, old: str, flow: Any, batches: Any,
+                               by_hand: Any) -> None:
     weights = Weights()
-    config = TrainConfig(model=OldLine(), callbacks=[weights], extra_callbacks=[], monitors=[],
+    config = TrainConfig(model=OldLine(), callbacks=group([weights]), extra_callbacks=[], monitors=[],
                          step_per_epoch=6, max_epoch=2, **{old: flow})
     make(config).train()
     np.testing.assert_allclose(weights.value, by_hand(batches)[0], rtol=1e-5)

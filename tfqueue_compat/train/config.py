@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..callbacks.graph import RunUpdateOps
+from ..callbacks.group import Callbacks
 from ..callbacks.monitor import JSONWriter, ScalarPrinter, TFEventWriter
 from ..callbacks.steps import ProgressBar
 from ..callbacks.summary import MergeAllSummaries, MovingAverageSummary
@@ -210,6 +211,8 @@ def _model(model: Any) -> Any:
 def _listed(name: str, *lists: Any) -> list[Any]:
     out: list[Any] = []
     for one in lists:
+        if isinstance(one, Callbacks):  # of 2016
+            one = one.cbs
         if one is not None and not isinstance(one, (list, tuple)):
             raise TypeError(say(f"TrainConfig({name}=...)", expected="a list", received=repr(one),
                                 do="Put it into a list."))

@@ -32,7 +32,13 @@ def get_current_tower_context() -> Any:
         ...     get_current_tower_context().is_training
         True
     """
-    return getattr(v1.get_default_graph(), _PROPERTY, None)
+    graph = v1.get_default_graph()
+    while graph is not None:
+        context = getattr(graph, _PROPERTY, None)
+        if context is not None:
+            return context
+        graph = getattr(graph, "outer_graph", None)  # the body of a tf.cond or a loop is a graph
+    return None
 
 
 class BaseTowerContext(ABC):

@@ -13,10 +13,15 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tfqueue_compat.callbacks import Callback, RunUpdateOps
+from tfqueue_compat.compat import tfv1
 from tfqueue_compat.dataflow import BatchData, DataFlow, DataFromGenerator, dataset
 from tfqueue_compat.input_source import QueueInput
 from tfqueue_compat.keras_bridge import ModelDescModel
+from tfqueue_compat.models import FullyConnected
 from tfqueue_compat.predict import OfflinePredictor, PredictConfig
+from tfqueue_compat.tfutils import get_current_tower_context, get_global_step_var
+from tfqueue_compat.tfutils.sessinit import DictRestore
 from tfqueue_compat.train import ModelDesc, SimpleTrainer
 from tfqueue_compat.utils.errors import NotSupported
 
@@ -172,6 +177,72 @@ def test_xla_compiles_steps(models: ModuleType, train: DataFlow,
         model.fit(QueueInput(train), steps_per_epoch=5, verbose=0)
     for name, value in values(plain).items():
         np.testing.assert_allclose(values(compiled)[name], value, atol=1e-5, err_msg=name)
+
+
+# ---- parts of TF 1 that make variables in ways of their own
+
+def _embedding(ids: Any) -> Any:
+    table = v1.get_variable("table", [50, 4], partitioner=v1.fixed_size_partitioner(2))
+    return tf.reshape(tf.nn.embedding_lookup(table, ids), [-1, 20])
+
+
+def _recurrent(ids: Any) -> Any:
+    cell = tfv1.nn.rnn_cell.BasicLSTMCell(6)
+    return tfv1.nn.dynamic_rnn(cell, tf.one_hot(ids, 50), dtype=tf.float32)[1][1]
+
+
+def _branches(ids: Any) -> Any:
+    x = tf.cast(ids, tf.float32) / 50
+
+    def layer() -> Any:
+        assert get_current_tower_context() is not None
+        return FullyConnected("inside", x, 4)
+    return v1.cond(get_global_step_var() > 2, layer, lambda: x[:, :4])
+
+
+def _unnamed(ids: Any) -> Any:
+    x = tfv1.layers.dense(tf.cast(ids, tf.float32) / 50, 7)
+    steps = v1.get_variable("steps", initializer=0, trainable=False)
+    v1.add_to_collection(v1.GraphKeys.UPDATE_OPS, v1.assign_add(steps, 1).op)
+    return tfv1.layers.dense(x, 7) * tf.Variable(tf.ones([7]) * 2) + tf.Variable(0.5)
+
+
+@pytest.mark.parametrize("part", [_embedding, _recurrent, _branches, _unnamed])
+def test_parts_train_as_in_a_graph(part: Any, values: Callable[[Any], Any]) -> None:
+    class Classifier(ModelDesc):
+        def inputs(self) -> list[tf.TensorSpec]:
+            return [tf.TensorSpec((None, 5), tf.int32, "ids"),
+                    tf.TensorSpec((None,), tf.int32, "label")]
+
+        def build_graph(self, ids: Any, label: Any) -> Any:
+            logits = FullyConnected("last", part(ids), 3)
+            return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(
+                logits=logits, labels=label), name="cost")
+
+        def optimizer(self) -> Any:
+            return v1.train.MomentumOptimizer(0.1, 0.9)
+
+    rng = np.random.default_rng(5)
+    data = [[rng.integers(0, 50, (8, 5), "int32"), rng.integers(0, 3, 8, "int32")]
+            for _ in range(6)]
+    model, keep = ModelDescModel(Classifier()), _Keep()
+    start = values(model)
+    model.fit(QueueInput(data), verbose=0)
+    SimpleTrainer().setup(QueueInput(data), Classifier()).train(
+        [RunUpdateOps(), keep], [], session_init=DictRestore(start), steps_per_epoch=6,
+        max_epoch=1)
+    assert set(keep.values) == set(start)
+    for name, value in keep.values.items():
+        np.testing.assert_allclose(values(model)[name], value, atol=1e-5, err_msg=name)
+
+
+class _Keep(Callback):
+    def _setup_graph(self) -> None:
+        self.variables = v1.global_variables()
+
+    def _after_train(self) -> None:
+        found = v1.get_default_session().run(self.variables)
+        self.values = {v.op.name: x for v, x in zip(self.variables, found)}
 
 
 # ---- what goes wrong

@@ -46,3 +46,4 @@ def test_two_devices_equal_one_on_the_joint_batch() -> None:
     assert found["evaluated"][0] == pytest.approx(found["evaluated"][1], rel=1e-5)
     assert "AccumGradOptimizer: Expected" in found["gathered"]
     assert "ProcessTensors under Keras fit: Expected one device" in found["fetches"]
+    assert "build_graph under a tf.distribute.Strategy: Expected" in found["assigns"]

@@ -31,6 +31,14 @@ def made(name: str, **kwargs: Any) -> ModelDescModel:
     return ModelDescModel(legacy_models.Digits(legacy_models.OPTIMIZERS[name], **kwargs))
 
 
+class Assigns(legacy_models.Digits):
+    def build_graph(self, image: Any, label: Any) -> Any:
+        cost = super().build_graph(image, label)
+        tf.compat.v1.train.ExponentialMovingAverage(0.9).apply(
+            tf.compat.v1.trainable_variables())
+        return cost
+
+
 def error_of(call: Any) -> str:
     try:
         call()
@@ -81,6 +89,8 @@ def main() -> None:
         callbacks=[ProcessTensors(["cost:0"], print)]))
     with two.scope():
         out["gathered"] = error_of(lambda: made("gathered"))
+        out["assigns"] = error_of(lambda: ModelDescModel(Assigns()).fit(
+            QueueInput(digits()), steps_per_epoch=2, verbose=0))
     print("FOUND " + json.dumps(out))
 
 

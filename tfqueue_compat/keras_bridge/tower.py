@@ -8,8 +8,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from ..tfutils.tower import TowerTensorHandle
-from ..tfutils.tower import PredictTowerContext, TrainTowerContext
+from ..tfutils.tower import (PredictTowerContext, TowerTensorHandle, TrainTowerContext,
+                             get_current_tower_context)
+from ..utils.errors import NotSupported, say
 
 __all__ = ["Tower", "samples_of", "tower_context"]
 
@@ -49,6 +50,12 @@ def tower_context(training: bool) -> Any:
 
     Its ``scalars`` are what the code gave to ``add_moving_summary``: name -> float32 tensor.
     """
+    if get_current_tower_context() is not None and tf.distribute.has_strategy():
+        raise NotSupported(say(
+            "build_graph under a tf.distribute.Strategy", expected="code that leaves variables "
+            "that are trained to the optimizer", received="an assignment to one, or its moving "
+            "average, for which replicas wait for each other", do="Train on one device, or do it "
+            "in a callback."))
     scope = v1.get_default_graph().get_name_scope()
     context: Any = _Training(scope) if training else _Predicting(scope)
     context.scalars = {}

@@ -157,7 +157,7 @@ class Trace:
 
     def _name(self, given: str | None) -> str:
         """The variable's name in the graph; get_variable's are whole and asked for once."""
-        scope = v1.get_default_graph().get_name_scope()
+        scope = tf.get_current_name_scope()
         given = (given or "Variable").rstrip("/")  # a slot's name ends with its scope
         first = name = f"{scope}/{given}" if scope else given
         count = 0
@@ -243,10 +243,11 @@ def _value_of(name: str, initial: Any) -> Any:
 _CLASSES: dict[type, type] = {}
 
 
-def _with_op(kind: type) -> type:
-    """A variable's class, with the ``op`` whose name TF 1 code looks at."""
+def _with_op(kind: Any) -> Any:
+    """A variable's class, with what TF 1 code asks for: ``op.name``, ``initialized_value()``."""
     if kind not in _CLASSES and not isinstance(kind.__dict__.get("op"), _OpOf):
-        _CLASSES[kind] = type(kind.__name__, (kind,), {"op": _OpOf(), "__module__": __name__})
+        _CLASSES[kind] = type(kind.__name__, (kind,), {
+            "op": _OpOf(), "initialized_value": kind.read_value, "__module__": __name__})
     return _CLASSES.get(kind, kind)
 
 

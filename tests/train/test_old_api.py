@@ -53,8 +53,8 @@ class Weights(Callback):
 def test_a_trainer_of_a_config(make: Any, group: Any, old: str, flow: Any, batches: Any,
                                by_hand: Any) -> None:
     weights = Weights()
-    config = TrainConfig(model=OldLine(), callbacks=group([weights]), extra_callbacks=[], monitors=[],
-                         step_per_epoch=6, max_epoch=2, **{old: flow})
+    config = TrainConfig(model=OldLine(), callbacks=group([weights]), extra_callbacks=[],
+                         monitors=[], step_per_epoch=6, max_epoch=2, **{old: flow})
     make(config).train()
     np.testing.assert_allclose(weights.value, by_hand(batches)[0], rtol=1e-5)
 

@@ -151,6 +151,9 @@ def test_an_old_script_becomes_todays(tmp_path: Path) -> None:
      "from tfqueue_compat.graph_builder.model_desc import InputDesc\n"
      "x = tf.TensorSpec([int(3)], tf.int32, 'x')\n"
      "train.SummaryWriter, tf.summary.FileWriter\n"),
+    ("from tensorpack.tfutils.summary import *\ndef f(): add_param_summary([('W', ['rms'])])\n",
+     "from tfqueue_compat.tfutils.summary import *\n"
+     "def f(): add_param_summary(*[('W', ['rms'])])\n"),
     ("import six\nsix.iteritems(d)\n",) * 2,
     ("import tensorflow as tf\nx = tf.zeros([2])\n",
      f"import {TFV1} as tf\nx = tf.zeros([2])\n"),  # only imported by others

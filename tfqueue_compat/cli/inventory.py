@@ -157,6 +157,11 @@ class Inventory:
         entry = self.data["keywords"].get(callable_, {}).get(keyword)
         return _fact(f"{callable_}({keyword}=)", entry, None) if entry is not None else None
 
+    def unpacked(self, function: str) -> Fact | None:
+        """Return the fact of a call with one list, where a function takes its items today."""
+        until = self.data["unpacked"].get(function)
+        return until and Fact(f"{function}([...])", "moved", now=f"{function}(*[...])", until=until)
+
     def method(self, families: set[str], name: str) -> Fact | None:
         """Return what is known of a method that a subclass of one of ``families`` defines."""
         for family in families & self.data["methods"].keys():

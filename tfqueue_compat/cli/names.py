@@ -28,8 +28,8 @@ class Use:
 
     Attributes:
         line: line in the file, counted from 1.
-        kind: ``name``, ``module``, ``star``, ``keyword``, ``method``, ``tf``, ``library`` or
-            ``python2``.
+        kind: ``name``, ``module``, ``star``, ``call``, ``keyword``, ``method``, ``tf``,
+            ``library`` or ``python2``.
         fact: what the inventory says of the name.
         node: where it stands in the syntax tree.
         owner: the module of tensorpack that it was looked up in.
@@ -125,6 +125,9 @@ class _Finder(ast.NodeVisitor):
         fact = self._tensorpack(node.func) or self._wrapped(node.func)
         if fact is not None:
             callables = [fact.short]
+            unpacked = self.inventory.unpacked(fact.short)
+            if unpacked and len(node.args) == 1 and isinstance(node.args[0], ast.List):
+                self._add(node, "call", unpacked)
             if fact.short == "argscope" and node.args:
                 first = node.args[0]
                 layers = first.elts if isinstance(first, (ast.List, ast.Tuple)) else [first]

@@ -102,6 +102,10 @@ class Renames:
             elif isinstance(node, ast.Attribute) and use.fact.here == "gone" \
                     and use.kind != "python2":
                 self.doubt(node, f"{use.fact.name} is gone. {use.fact.note}")
+            elif isinstance(node, ast.Call) and use.kind == "call":
+                start = self.edits.span(node.args[0])[0]
+                self.edits.replace(start, start, "*")
+                self.changed(node.lineno, use.fact.name, use.fact.now)
             elif isinstance(node, ast.Call):
                 self._old_call(node, use.fact)
             elif isinstance(node, ast.keyword) and self.modern:

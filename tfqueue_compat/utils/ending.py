@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import sys
 import threading
 import time
@@ -34,6 +35,7 @@ def end_at_exit(thread: threading.Thread, stop: Callable[[], object]) -> None:
     if not _registered:
         _registered = True
         atexit.register(_end_all)
+        os.register_at_fork(after_in_child=_stops.clear)  # a child has none of these threads
 
 
 def _end_all() -> None:

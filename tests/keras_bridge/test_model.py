@@ -49,6 +49,8 @@ def test_fit_evaluate_predict(models: ModuleType, train: DataFlow, test: DataFlo
     np.testing.assert_allclose(model.predict(images, verbose=0)[0], prob, rtol=1e-6)
     np.testing.assert_allclose(model.predict(images, batch_size=3, verbose=0,
                                              output_names="fc1/output"), logits, rtol=1e-5)
+    np.testing.assert_allclose(model(images)[0], prob, rtol=1e-6)
+    model.summary(print_fn=lambda text: None)
 
     # evaluation weighs samples alike, though the last batch is smaller
     wrong = np.concatenate([OfflinePredictor(PredictConfig(

@@ -25,6 +25,8 @@ class OptimizerFace:
         write: sets a variable to a value.
     """
 
+    built = False  # Keras looks for the variables of one that is: these are the model's own
+
     def __init__(self, variables: Callable[[], dict[str, Any]], read: Callable[[Any], Any],
                  write: Callable[[Any, Any], None]) -> None:
         self._variables = variables

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,7 +20,7 @@ from .prediction import predicted
 from .tower import Tower, samples_of, tower_context
 from .update import Update, has_optimizer
 from .variables import ModelVariable, VariableStore
-from .weights import is_tensorpack_file, load_tensorpack, save_tensorpack, value_of
+from .weights import ModelFiles, value_of
 
 __all__ = ["ModelDescModel"]
 
@@ -29,7 +28,7 @@ v1 = tf.compat.v1
 _LOSS = "loss"
 
 
-class ModelDescModel(keras.Model):
+class ModelDescModel(ModelFiles):
     """A Keras model made of a ModelDesc, which stays as it is.
 
     Keras traces the model's own ``build_graph``, and the TF 1 optimizer of its ``optimizer()``
@@ -181,11 +180,20 @@ class ModelDescModel(keras.Model):
         """Return the tensors that were asked for, for a batch of inputs."""
         inputs = as_model_inputs(self.model_desc, data, self._input_names, partial=True)
         asked = self._asked
+        if not asked:
+            raise ValueError(say(f"{type(self).__name__}.predict", expected="output_names",
+                                 received="none", do="Name the tensors to return, here or in "
+                                 "the constructor, e.g. output_names=['prob']."))
         if isinstance(asked, str):
             return predicted(self.model_desc, self._store, inputs,
                              lambda tower: tower.handle[asked])
         return predicted(self.model_desc, self._store, inputs,
                          lambda tower: tower.handle.get_tensors(asked))
+
+    def call(self, inputs: Any) -> Any:
+        """Return the tensors that the constructor was told of; inputs as for ``predict_step``."""
+        self._asked, self._input_names = self._default_outputs, None
+        return tf.function(self.predict_step, autograph=False)(inputs)
 
     def _measured(self, values: dict[str, Any], samples: Any) -> dict[str, Any]:
         for metric in self._scalar_metrics:
@@ -251,67 +259,11 @@ class ModelDescModel(keras.Model):
         """
         _require_eager()
         asked = self._default_outputs if output_names is None else output_names
-        if not asked:
-            raise ValueError(say(f"{type(self).__name__}.predict", expected="output_names",
-                                 received="none", do="Name the tensors to return, here or in "
-                                 "the constructor, e.g. output_names=['prob']."))
-        wanted = asked if isinstance(asked, str) else list(asked)
+        wanted = asked if isinstance(asked, str) else list(asked or ())
         names = None if input_names is None else list(input_names)
         if (wanted, names) != (self._asked, self._input_names):
             self._asked, self._input_names, self.predict_function = wanted, names, None
         return super().predict(self._data("predict", x), *args, **kwargs)
-
-    # ---- weights
-
-    def save_weights(self, filepath: Any, overwrite: bool = True, **kwargs: Any) -> None:
-        """Save the weights, in the format that the name asks for.
-
-        Args:
-            filepath: ``*.weights.h5``: Keras' format. ``*.npz``: the model, as tensorpack's
-                ``dump_session_params`` writes it. Anything else: a checkpoint, with the state of
-                the optimizer, as tensorpack's ``ModelSaver`` writes it.
-            overwrite, **kwargs: as for ``keras.Model.save_weights``.
-        """
-        if is_tensorpack_file(filepath):
-            save_tensorpack(self._store, os.fspath(filepath))
-        else:
-            super().save_weights(filepath, overwrite=overwrite, **kwargs)
-
-    def load_weights(self, filepath: Any, skip_mismatch: bool = False, **kwargs: Any) -> None:
-        """Load weights.
-
-        Args:
-            filepath: ``*.weights.h5``; or what tensorpack's ``get_model_loader`` takes, or
-                returned: an .npz file, a checkpoint, a dict of arrays, a SessionInit.
-            skip_mismatch: whether values of another shape are skipped, with a warning.
-            **kwargs: as for ``keras.Model.load_weights``.
-
-        Raises:
-            ValueError: for values that do not fit.
-        """
-        if is_tensorpack_file(filepath):
-            load_tensorpack(self._store, filepath, skip_mismatch)
-        else:
-            super().load_weights(filepath, skip_mismatch=skip_mismatch, **kwargs)
-
-    def get_config(self) -> dict[str, Any]:
-        """Refused: a ModelDesc is code, which a ``.keras`` file can't hold.
-
-        Raises:
-            NotSupported: always.
-        """
-        raise NotSupported(say(f"saving {type(self).__name__} whole", expected="its weights alone",
-                               received=f"a model whose code is {type(self.model_desc).__name__}",
-                               do="Call save_weights('name.weights.h5'), or with a name that "
-                               "ends in .npz; for serving, use tfutils.export.ModelExporter."))
-
-    def export(self, *args: Any, **kwargs: Any) -> None:
-        """Refused: see ``tfutils.export.ModelExporter``.
-
-        Raises:
-            NotSupported: always.
-        """
-        self.get_config()
 
     def _data(self, method: str, x: Any) -> Any:
         return as_keras_data(f"{type(self).__name__}.{method}", x,

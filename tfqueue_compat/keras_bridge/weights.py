@@ -7,16 +7,79 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+import keras
 import numpy as np
 import tensorflow as tf
 
 from ..tfutils.sessinit import SessionInit, SmartInit
 from ..tfutils.varmanip import save_chkpt_vars
+from ..utils.errors import NotSupported, say
 from .variables import VariableStore
 
-__all__ = ["is_tensorpack_file", "load_tensorpack", "save_tensorpack", "value_of"]
+__all__ = ["ModelFiles", "is_tensorpack_file", "load_tensorpack", "save_tensorpack", "value_of"]
 
 _KERAS = (".weights.h5", ".h5", ".keras", ".weights.json")
+
+
+class ModelFiles(keras.Model):
+    """The half of a Keras model that is about its files.
+
+    Attributes:
+        model_desc: the ModelDesc whose variables they are.
+    """
+
+    model_desc: Any
+    _store: VariableStore
+
+    def save_weights(self, filepath: Any, overwrite: bool = True, **kwargs: Any) -> None:
+        """Save the weights, in the format that the name asks for.
+
+        Args:
+            filepath: ``*.weights.h5``: Keras' format. ``*.npz``: the model, as tensorpack's
+                ``dump_session_params`` writes it. Anything else: a checkpoint, with the state of
+                the optimizer, as tensorpack's ``ModelSaver`` writes it.
+            overwrite, **kwargs: as for ``keras.Model.save_weights``.
+        """
+        if is_tensorpack_file(filepath):
+            save_tensorpack(self._store, os.fspath(filepath))
+        else:
+            super().save_weights(filepath, overwrite=overwrite, **kwargs)
+
+    def load_weights(self, filepath: Any, skip_mismatch: bool = False, **kwargs: Any) -> None:
+        """Load weights.
+
+        Args:
+            filepath: ``*.weights.h5``; or what tensorpack's ``get_model_loader`` takes, or
+                returned: an .npz file, a checkpoint, a dict of arrays, a SessionInit.
+            skip_mismatch: whether values of another shape are skipped, with a warning.
+            **kwargs: as for ``keras.Model.load_weights``.
+
+        Raises:
+            ValueError: for values that do not fit.
+        """
+        if is_tensorpack_file(filepath):
+            load_tensorpack(self._store, filepath, skip_mismatch)
+        else:
+            super().load_weights(filepath, skip_mismatch=skip_mismatch, **kwargs)
+
+    def get_config(self) -> dict[str, Any]:
+        """Refused: a ModelDesc is code, which a ``.keras`` file can't hold.
+
+        Raises:
+            NotSupported: always.
+        """
+        raise NotSupported(say(f"saving {type(self).__name__} whole", expected="its weights alone",
+                               received=f"a model whose code is {type(self.model_desc).__name__}",
+                               do="Call save_weights('name.weights.h5'), or with a name that "
+                               "ends in .npz; for serving, use tfutils.export.ModelExporter."))
+
+    def export(self, *args: Any, **kwargs: Any) -> None:
+        """Refused: see ``tfutils.export.ModelExporter``.
+
+        Raises:
+            NotSupported: always.
+        """
+        self.get_config()
 
 
 def is_tensorpack_file(source: Any) -> bool:

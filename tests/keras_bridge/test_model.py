@@ -14,7 +14,7 @@ import pytest
 import tensorflow as tf
 
 from tfqueue_compat.callbacks import Callback, RunUpdateOps
-from tfqueue_compat.compat import tfv1
+from tfqueue_compat.compat import enter_graph, leave_graph, tfv1
 from tfqueue_compat.dataflow import BatchData, DataFlow, DataFromGenerator, dataset
 from tfqueue_compat.input_source import QueueInput
 from tfqueue_compat.keras_bridge import ModelDescModel
@@ -157,6 +157,18 @@ def test_a_legacy_training_before_and_between(models: ModuleType, train: DataFlo
 
 def _step(model: Any) -> Any:
     return next(v for v in model.weights if v.path == "global_step")
+
+
+def test_in_an_entered_graph(models: ModuleType, train: DataFlow, images: np.ndarray) -> None:
+    graph = enter_graph()
+    v1.get_variable("of_the_script", [1])
+    model = ModelDescModel(models.Old(), output_names="guess")
+    model.fit(QueueInput(train), steps_per_epoch=2, verbose=0, callbacks=[RunUpdateOps()])
+    assert model.predict(images, verbose=0).shape == (10,)
+    assert model.evaluate(train, steps=1, verbose=0) and len(model.get_weights()) == 5
+    assert v1.get_default_graph() is graph
+    assert [v.op.name for v in v1.global_variables()] == ["of_the_script"]
+    leave_graph()
 
 
 def test_keras_changes_the_learning_rate(models: ModuleType, train: DataFlow) -> None:

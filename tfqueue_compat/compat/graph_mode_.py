@@ -10,7 +10,8 @@ from typing import Any
 
 import tensorflow as tf
 
-__all__ = ["enter_graph", "graph_mode", "in_entered_graph", "leave_graph", "renew_graph"]
+__all__ = ["enter_graph", "graph_mode", "in_entered_graph", "leave_graph", "out_of_graph",
+           "renew_graph"]
 
 v1 = tf.compat.v1
 
@@ -96,6 +97,22 @@ def renew_graph() -> Any:
     context, _entered.graph = _entered.context, None
     context.__exit__(None, None, None)
     return enter_graph(tf.Graph())
+
+
+@contextmanager
+def out_of_graph() -> Iterator[None]:
+    """A block in eager mode, also where this thread has entered a graph by ``enter_graph``."""
+    if not in_entered_graph():
+        yield
+        return
+    graph, context = _entered.graph, _entered.context
+    _entered.graph = _entered.context = None
+    context.__exit__(None, None, None)
+    try:
+        yield
+    finally:
+        _entered.graph, _entered.context = graph, graph.as_default()
+        _entered.context.__enter__()
 
 
 @contextmanager

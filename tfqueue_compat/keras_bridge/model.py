@@ -14,6 +14,7 @@ from ..graph_builder.model_desc import ModelDescBase
 from ..utils.errors import NotSupported, say
 from .callbacks import fit_with
 from .dataset import as_keras_data, as_model_inputs
+from .eager import eagerly
 from .graph import ModelGraph
 from .learning_rate import OptimizerFace
 from .prediction import predicted
@@ -60,9 +61,9 @@ class ModelDescModel(ModelFiles):
             prob, = model.predict(QueueInput(images))
     """
 
+    @eagerly
     def __init__(self, model_desc: Any, output_names: str | Sequence[str] | None = None,
                  name: str | None = None) -> None:
-        _require_eager()
         if not isinstance(model_desc, ModelDescBase):
             what = f"the class {model_desc.__name__}" if isinstance(model_desc, type) \
                 else repr(model_desc)
@@ -112,6 +113,7 @@ class ModelDescModel(ModelFiles):
 
     # ---- how Keras is told
 
+    @eagerly
     def compile(self, optimizer: Any = None, loss: Any = None, *, steps_per_execution: int = 1,
                 jit_compile: Any = False, **kwargs: Any) -> None:
         """Set how steps are run; there is no need to.
@@ -207,6 +209,7 @@ class ModelDescModel(ModelFiles):
 
     # ---- what users call
 
+    @eagerly
     def fit(self, x: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Train, as ``keras.Model.fit``.
 
@@ -223,7 +226,6 @@ class ModelDescModel(ModelFiles):
             Exception: what the dataflow, the model or a callback raised.
             NotSupported: for a callback that can't do without a ``tf.Session``; it is named.
         """
-        _require_eager()
         given = dict(inspect.signature(super().fit).bind(x, *args, **kwargs).arguments)
         given["x"] = self._data("fit", x)
         if isinstance(given["x"], tf.data.Dataset):
@@ -234,11 +236,12 @@ class ModelDescModel(ModelFiles):
         fit_with(self, super().fit, given)
         return self.history
 
+    @eagerly
     def evaluate(self, x: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Return the mean cost and metrics over data, as ``keras.Model.evaluate``."""
-        _require_eager()
         return super().evaluate(self._data("evaluate", x), *args, **kwargs)
 
+    @eagerly
     def predict(self, x: Any, *args: Any, output_names: str | Sequence[str] | None = None,
                 input_names: Sequence[str] | None = None, **kwargs: Any) -> Any:
         """Return tensors of the model for data, as ``keras.Model.predict``.
@@ -257,7 +260,6 @@ class ModelDescModel(ModelFiles):
         Raises:
             KeyError: for a name that the model does not have; near names are suggested.
         """
-        _require_eager()
         asked = self._default_outputs if output_names is None else output_names
         wanted = asked if isinstance(asked, str) else list(asked or ())
         names = None if input_names is None else list(input_names)
@@ -275,12 +277,6 @@ def _measures(tower: Tower) -> tuple[dict[str, Any], Any]:
     if tower.cost is not None:
         values[_LOSS] = tf.cast(tower.cost, tf.float32)
     return values, tower.samples
-
-
-def _require_eager() -> None:
-    if not tf.executing_eagerly():
-        raise RuntimeError(say("ModelDescModel", expected="eager mode", received="a graph around "
-                               "the call", do="Call it outside of `with graph.as_default()`."))
 
 
 def _require_float32(policy: Any) -> None:

@@ -14,6 +14,7 @@ import tensorflow as tf
 from ..tfutils.sessinit import SessionInit, SmartInit
 from ..tfutils.varmanip import save_chkpt_vars
 from ..utils.errors import NotSupported, say
+from .eager import eagerly
 from .variables import VariableStore
 
 __all__ = ["ModelFiles", "is_tensorpack_file", "load_tensorpack", "save_tensorpack", "value_of"]
@@ -31,6 +32,7 @@ class ModelFiles(keras.Model):
     model_desc: Any
     _store: VariableStore
 
+    @eagerly
     def save_weights(self, filepath: Any, overwrite: bool = True, **kwargs: Any) -> None:
         """Save the weights, in the format that the name asks for.
 
@@ -45,6 +47,7 @@ class ModelFiles(keras.Model):
         else:
             super().save_weights(filepath, overwrite=overwrite, **kwargs)
 
+    @eagerly
     def load_weights(self, filepath: Any, skip_mismatch: bool = False, **kwargs: Any) -> None:
         """Load weights.
 
@@ -61,6 +64,16 @@ class ModelFiles(keras.Model):
             load_tensorpack(self._store, filepath, skip_mismatch)
         else:
             super().load_weights(filepath, skip_mismatch=skip_mismatch, **kwargs)
+
+    @eagerly
+    def get_weights(self) -> list[np.ndarray]:
+        """Return the values of all variables, in the order of ``weights``."""
+        return [np.asarray(x) for x in super().get_weights()]
+
+    @eagerly
+    def set_weights(self, weights: Any) -> None:
+        """Set all variables to values in the order of ``weights``."""
+        super().set_weights(weights)
 
     def get_config(self) -> dict[str, Any]:
         """Refused: a ModelDesc is code, which a ``.keras`` file can't hold.

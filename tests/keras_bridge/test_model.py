@@ -328,6 +328,18 @@ def test_what_is_no_model_desc(models: ModuleType) -> None:
         keras.mixed_precision.set_global_policy("float32")
 
 
+def test_another_strategy(models: ModuleType, train: DataFlow) -> None:
+    model = ModelDescModel(models.Old())
+    strategy = tf.distribute.OneDeviceStrategy("/cpu:0")
+    with strategy.scope():
+        with pytest.raises(ValueError, match="Expected the strategy under which the model was"):
+            model.fit(QueueInput(train), steps_per_epoch=1, verbose=0)
+        own = ModelDescModel(models.Old())
+        own.fit(QueueInput(train), steps_per_epoch=2, verbose=0)
+    own.fit(QueueInput(train), steps_per_epoch=1, verbose=0)
+    assert int(_step(own).numpy()) == 3
+
+
 def test_what_compile_does_not_take(models: ModuleType) -> None:
     model = ModelDescModel(models.Old())
     with pytest.raises(NotSupported, match="Received optimizer="):

@@ -75,6 +75,7 @@ class ModelDescModel(ModelFiles):
         self._default_outputs = output_names
         self._asked: Any = output_names
         self._input_names: Sequence[str] | None = None
+        self._made_under = tf.distribute.get_strategy()
         self._store = VariableStore()
         self._update = Update(model_desc, self._store)
         with self.distribute_strategy.scope():
@@ -268,6 +269,10 @@ class ModelDescModel(ModelFiles):
         return super().predict(self._data("predict", x), *args, **kwargs)
 
     def _data(self, method: str, x: Any) -> Any:
+        if tf.distribute.has_strategy() and tf.distribute.get_strategy() is not self._made_under:
+            raise ValueError(say(f"{type(self).__name__}.{method}", expected="the strategy under "
+                                 "which the model was made", received="another one", do="Make the "
+                                 "model under `with strategy.scope()`, too."))
         return as_keras_data(f"{type(self).__name__}.{method}", x,
                              self.model_desc.get_input_signature())
 

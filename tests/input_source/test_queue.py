@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import sys
+
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from tfqueue_compat.dataflow import DataFromList
 from tfqueue_compat.input_source import QueueInput
 
 v1 = tf.compat.v1
@@ -427,3 +430,15 @@ def test_fit_on_an_endless_mapped_dataset(numbers, model, seen):
     model.fit(data, epochs=2, steps_per_epoch=3, verbose=0, callbacks=[seen])
     assert seen.labels == [5, 6, 7, 8, 9, 10] and seen.steps == [3, 3]
     assert df.starts == 1
+
+
+@pytest.mark.parametrize("workers, on", [(0, "ray"), (2, "spark")])
+def test_where_workers_run_is_checked(workers, on):
+    with pytest.raises(ValueError, match="on='ray' with workers"):
+        QueueInput(DataFromList([[1]]), workers=workers, on=on)
+
+
+def test_ray_is_asked_for_by_its_pip_name(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(ImportError, match="Run: pip install ray"):
+        next(iter(QueueInput(DataFromList([[1]]), workers=1, on="ray")))

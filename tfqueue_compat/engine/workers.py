@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..dataflow.base import as_dataflow, length
+from ..dataflow.ray_workers import RayPool
 from ..dataflow.workers import Chunk, Finished, ProducerPool
 from ..utils.errors import say
 from .chunk import empty, mixed_shapes
@@ -39,16 +40,19 @@ class WorkerSource(Source):
         shared: whether they are the same one.
         capacity: datapoints that wait for the consumer at most.
         signature: of the datapoints; None to read it off the first one.
+        on: ``"ray"`` for actors of Ray, in the place of processes of this machine.
     """
 
     def __init__(self, dataflows: Sequence[Any], capacity: int, *, shared: bool,
-                 signature: Signature | None = None, dtypes: Any = None) -> None:
+                 signature: Signature | None = None, dtypes: Any = None,
+                 on: str | None = None) -> None:
         super().__init__(dataflows[0], capacity, signature, dtypes)
         self.parallel = len(dataflows)
         self._dataflows = [as_dataflow(d, asked_by="QueueInput") for d in dataflows]
         self._shared = shared
         self._sizes = [length(d) for d in self._dataflows[:1 if shared else None]]
-        self._pool: ProducerPool | None = None
+        self._make_pool: Any = RayPool if on == "ray" else ProducerPool
+        self._pool: ProducerPool | RayPool | None = None
         self._endless = False
         self._waiting: dict[int, list[list[np.ndarray]]] = {}
         self._pass: _Pass | None = None
@@ -103,15 +107,16 @@ class WorkerSource(Source):
         shares = [self.size] if self._shared else [s or 0 for s in self._sizes]
         return _Pass(self._running(endless=True), workers, shares)
 
-    def _running(self, endless: bool) -> ProducerPool:
+    def _running(self, endless: bool) -> ProducerPool | RayPool:
         if self._pool is not None and self._endless != endless:
             self.stop()
         if self._pool is None:
             self._endless = endless
-            self._pool = ProducerPool(
+            pool: ProducerPool | RayPool = self._make_pool(
                 self._dataflows, endless=endless, capacity=self.meter.capacity,
                 owner="QueueInput")
-            self._pool.start()
+            self._pool = pool
+            pool.start()
         return self._pool
 
     def arrived(self, worker: int) -> list[np.ndarray] | None:
@@ -146,7 +151,8 @@ class _Pass:
         shares: datapoints that are left: one number for all, or one for each worker; None: all.
     """
 
-    def __init__(self, pool: ProducerPool, workers: int, shares: list[int] | None) -> None:
+    def __init__(self, pool: ProducerPool | RayPool, workers: int,
+                 shares: list[int] | None) -> None:
         self.pool = pool
         self.begun: set[int] = set()
         self.rest: list[np.ndarray] | None = None

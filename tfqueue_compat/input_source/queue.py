@@ -53,6 +53,8 @@ class QueueInput(FeedfreeInput, SourceDataset):
         workers: processes that run the dataflow beside each other, each with other random numbers;
             a pass is ``len(ds)`` datapoints of all of them. 0: a thread of this process. A list
             of DataFlows as ``ds`` gives each a worker, and a pass is one pass over each.
+        on: ``"ray"`` runs the workers as actors of Ray, on all machines of its cluster; the
+            optional package ``ray``. By default they are processes of this machine.
         device: where the next datapoint waits, e.g. ``/gpu:0``. Several: an eager iteration gives
             tuples, with a datapoint on each device; in a graph, the k-th call of
             ``get_input_tensors`` gets the k-th device's, and the hook of ``get_callbacks()`` (or
@@ -69,11 +71,11 @@ class QueueInput(FeedfreeInput, SourceDataset):
     """
 
     def __init__(self, ds: Any, queue: Any = None, *, size: int | None = None, workers: int = 0,
-                 device: Any = None, signature: Any = None) -> None:
+                 on: str | None = None, device: Any = None, signature: Any = None) -> None:
         settings = settings_of(queue) if queue is not None else QueueSettings()
         capacity = _capacity(size, settings)
         given = signature if signature is not None else settings.signature
-        source = _source(ds, workers, capacity,
+        source = _source(ds, workers, on, capacity,
                          None if given is None else Signature.from_specs(given),
                          settings.dtypes if given is None else None)
         SourceDataset.__init__(self, source, self._first_mode(), devices_of(device),
@@ -204,16 +206,17 @@ class BatchQueueInput(QueueInput):
         batch_size: datapoints in a batch. A last, smaller batch is dropped.
         queue: as for QueueInput; its dtypes and shapes are those of a single datapoint.
         size: how many datapoints wait at most; by default 3000, as tensorpack had it.
-        workers, device: as for QueueInput.
+        workers, on, device: as for QueueInput.
         signature: of a single datapoint. That given to ``setup`` is that of a batch.
     """
 
     def __init__(self, ds: Any, batch_size: int, queue: Any = None, *, size: int | None = None,
-                 workers: int = 0, device: Any = None, signature: Any = None) -> None:
+                 workers: int = 0, on: str | None = None, device: Any = None,
+                 signature: Any = None) -> None:
         self.batch_size = _whole("BatchQueueInput", "batch_size", batch_size, 1)
         if size is None and queue is None:
             size = 3000
-        super().__init__(ds, queue, size=size, workers=workers, device=device,
+        super().__init__(ds, queue, size=size, workers=workers, on=on, device=device,
                          signature=signature)
 
     def _first_mode(self) -> Mode:
@@ -234,18 +237,21 @@ def _listed(element: Any) -> Any:
     return list(element) if type(element) is tuple else element
 
 
-def _source(ds: Any, workers: int, capacity: int, signature: Signature | None,
+def _source(ds: Any, workers: int, on: str | None, capacity: int, signature: Signature | None,
             dtypes: Any) -> Source:
     several = isinstance(ds, (list, tuple)) and bool(ds) and all(_is_dataflow(d) for d in ds)
     count = _whole("QueueInput", "workers", workers, 0)
+    if on not in (None, "ray") or (on and not several and not count):
+        raise ValueError(say("QueueInput", expected="on=None, or on='ray' with workers",
+                             received=f"on={on!r}, workers={count}", do="Pass e.g. workers=4."))
     if several:
         if count not in (0, len(ds)):
             raise ValueError(say("QueueInput", expected=f"workers={len(ds)}, one a dataflow, or 0",
                                  received=count, do="Leave workers out."))
-        return WorkerSource(ds, capacity, shared=False, signature=signature, dtypes=dtypes)
+        return WorkerSource(ds, capacity, shared=False, signature=signature, dtypes=dtypes, on=on)
     if count:
         return WorkerSource([ds] * count, capacity, shared=True, signature=signature,
-                            dtypes=dtypes)
+                            dtypes=dtypes, on=on)
     return Source(ds, capacity, signature, dtypes)
 
 

@@ -33,6 +33,7 @@ IMPORTS = [
     ("import tensorflow.contrib.slim as slim", f"import {TFV1}.contrib.slim as slim"),
     ("import tensorflow.contrib.slim",
      f"import {TFV1}.contrib.slim, {TFV1} as tensorflow"),
+    ("import tensorflow.keras.layers as layers", f"import {TFV1}.keras_layers as layers"),
     ("from tensorflow import layers, nn", f"from {TFV1} import layers, nn"),
     ("from tensorflow.contrib.layers import l2_regularizer as l2",
      f"from {TFV1}.contrib.layers import l2_regularizer as l2"),
@@ -49,7 +50,7 @@ IMPORTS = [
 
 KEPT = [
     "from tensorflow.python.client import device_lib",
-    "import tensorflow.keras.layers as layers",
+    "import tensorflow.keras.losses as losses",
     "from tensorflow.core.framework import summary_pb2",
     "import tensorpack_of_mine",
     "from . import tensorpack",

@@ -203,6 +203,14 @@ def test_the_command(python: Callable[..., Done[str]], tmp_path: Path) -> None:
     assert lost.returncode == 2 and "Expected a file or a folder" in lost.stderr
 
 
+def test_a_reader_may_have_seen_enough(python: Callable[..., Done[str]], tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(OLD_TRAINER)
+    code = ("import subprocess, sys; p = subprocess.Popen([sys.executable, '-m', 'tfqueue_compat', "
+            "'check', '--json', '.'], stdout=subprocess.PIPE, stderr=subprocess.PIPE); "
+            "p.stdout.close(); print(p.wait(), p.stderr.read())")
+    assert python("-c", code).stdout == "0 b''\n"
+
+
 def test_it_loads_neither_tensorflow_nor_the_users_code(python: Callable[..., Done[str]],
                                                         tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("import tensorpack\nraise SystemExit('imported')\n")

@@ -15,7 +15,7 @@ from typing import Any
 from .inventory import Fact, inventory
 from .names import Use, find_uses
 from .python2 import Leftover, advice, make_python3
-from .report import summary
+from .report import show, summary
 from .sources import Source, find_sources, read_source
 
 __all__ = ["Finding", "Report", "check", "main", "read_uses", "register", "written_for"]
@@ -98,9 +98,9 @@ def main(args: argparse.Namespace) -> int:
             return 2
     report = check(args.path)
     if args.json:
-        print(json.dumps(report.as_json(), indent=1))
+        show(json.dumps(report.as_json(), indent=1))
     else:
-        print(summary(report, every=args.all))
+        show(summary(report, every=args.all))
     return 1 if args.strict and report.at_fault() else 0
 
 

@@ -22,7 +22,7 @@ from typing import Any
 
 from .names import find_uses
 from .python2 import make_python3
-from .report import heading
+from .report import heading, show
 from .rewrite import Options, Remark, rewrite
 from .sources import Source, find_sources, is_tensorpack, read_source, write_bytes
 from .to_keras import propose
@@ -91,7 +91,7 @@ def main(args: argparse.Namespace) -> int:
     files, unreadable = migrate_files(path, keras=args.to == "keras")
     base = path if path.is_dir() else path.parent
     if args.diff:
-        sys.stdout.writelines(_diff(files, base))
+        show("".join(_diff(files, base)).rstrip("\n"))
     changed = [f for f in files if f.changed]
     if changed and not args.diff:
         if args.out is None and not args.force and _is_dirty(path):

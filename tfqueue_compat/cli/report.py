@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -11,7 +13,7 @@ from termcolor import colored
 if TYPE_CHECKING:
     from .check import Finding, Report
 
-__all__ = ["heading", "summary"]
+__all__ = ["heading", "show", "summary"]
 
 _COLORS = {"works": "green", "changed": "yellow", "moved": "cyan", "gone": "red"}
 _TITLES = {"works": "works", "changed": "works, changed so", "moved": "works, moved",
@@ -22,6 +24,14 @@ _ROWS = 9  # names of a kind that fit on one screen
 def heading(text: str, color: str = "") -> str:
     """Return a line in bold, and in a colour."""
     return colored(text, color or None, attrs=["bold"])
+
+
+def show(text: str) -> None:
+    """Print a text; a reader that has seen enough of it (``| head``) is no error."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def summary(report: Report, every: bool = False) -> str:

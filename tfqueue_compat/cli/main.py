@@ -11,7 +11,7 @@ from ..libinfo import TENSORPACK_API, __version__
 
 __all__ = ["main"]
 
-_VERBS = ("run", "check", "migrate", "plot", "demo", "bench", "bench_fit")
+_VERBS = ("run", "check", "migrate", "plot", "demo", "bench", "bench_fit", "bench_dataflow")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

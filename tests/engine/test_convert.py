@@ -9,7 +9,7 @@ import hypothesis.extra.numpy as hnp
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tfqueue_compat.engine.convert import Component, as_array, component_from, describe
@@ -168,6 +168,7 @@ def test_an_integer_arrives_unchanged_or_not_at_all(number: int, want: str) -> N
                 as_array(component, v)
 
 
+@example(np.array([3.396e38]), "bfloat16")  # a float32, but rounded up beyond a bfloat16
 @given(hnp.arrays("float64", st.integers(0, 5), elements=st.floats(allow_nan=False)),
        st.sampled_from(["float16", "float32", "bfloat16"]))
 def test_a_float_is_rounded_but_never_becomes_infinite(value: np.ndarray, want: str) -> None:

@@ -229,6 +229,9 @@ def _cast(component: Component, array: np.ndarray) -> np.ndarray:
             out = array.astype(want)
     except FloatingPointError:
         raise _refused(component, array, ", beyond what that holds") from None
+    if want.kind == "V" and np.any(np.isinf(out) & ~np.isinf(array)):
+        # bfloat16 and its kin: the last step up to infinity is told to nobody
+        raise _refused(component, array, ", beyond what that holds")
     if want.kind in "iub" and array.size and not np.array_equal(out, array):
         raise _refused(component, array, _values_of(out, array))
     return out

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -37,3 +40,17 @@ def _fresh() -> None:
     if logger is not None:
         logger._close_file()
         logger.LOG_DIR = None
+
+
+@pytest.fixture
+def fresh_process() -> Callable[..., str]:
+    """Return ``fresh_process(text, **environment)``: runs Python code, returns what it prints."""
+    def run(text: str, **environment: str) -> str:
+        root = str(Path(__file__).parents[1])
+        env = {**os.environ, "PYTHONPATH": root, "TF_CPP_MIN_LOG_LEVEL": "3",
+               "CUDA_VISIBLE_DEVICES": "", **environment}
+        done = subprocess.run([sys.executable, "-c", text], env=env, text=True,
+                              capture_output=True, timeout=300, stdin=subprocess.DEVNULL)
+        assert done.returncode == 0, done.stderr[-4000:]
+        return done.stdout.strip()
+    return run

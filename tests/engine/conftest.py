@@ -4,13 +4,9 @@
 from __future__ import annotations
 
 import gc
-import os
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +14,6 @@ import pytest
 import tensorflow as tf
 from hypothesis import HealthCheck, settings
 
-import tfqueue_compat
 from tfqueue_compat.engine.dataset import SourceDataset
 from tfqueue_compat.engine.source import Source
 from tfqueue_compat.engine.stream import Mode
@@ -77,17 +72,3 @@ def same() -> Callable[[Any, Any], None]:
             assert (a.dtype, a.shape) == (b.dtype, b.shape)
             assert a.tolist() == b.tolist() if a.dtype == object else a.tobytes() == b.tobytes()
     return check
-
-
-@pytest.fixture
-def fresh_process() -> Callable[..., str]:
-    """Return ``fresh_process(text, **environment)``: runs Python code, returns what it prints."""
-    def run(text: str, **environment: str) -> str:
-        root = str(Path(tfqueue_compat.__file__).parents[1])
-        env = {**os.environ, "PYTHONPATH": root, "TF_CPP_MIN_LOG_LEVEL": "3",
-               "CUDA_VISIBLE_DEVICES": "", **environment}
-        done = subprocess.run([sys.executable, "-c", text], env=env, text=True,
-                              capture_output=True, timeout=300, stdin=subprocess.DEVNULL)
-        assert done.returncode == 0, done.stderr[-4000:]
-        return done.stdout.strip()
-    return run

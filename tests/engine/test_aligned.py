@@ -161,24 +161,3 @@ a[::2] = [np.ones(10 ** 5) for _ in range(5)]
 tracemalloc.stop()
 print(all((x == 1).all() for x in a))
 """) == "True"
-
-
-def test_pages_of_freed_arrays_are_kept_also_after_a_generator_of_tensorflow(
-        fresh_process: Callable[..., str]) -> None:
-    def faults(first: str) -> int:
-        return int(fresh_process(f"""
-import resource
-import numpy as np
-import tensorflow as tf
-from tfqueue_compat.engine.aligned import keep_pages
-next(iter(tf.data.Dataset.from_generator(lambda: iter([1]), tf.int32)))  # ends glibc's own rule
-{first}
-kept = [np.ones(500_000) for _ in range(7)]  # 4 MB each
-before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-for _ in range(50):
-    del kept
-    kept = [np.ones(500_000) for _ in range(7)]
-print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
-""", TF_CPP_MIN_LOG_LEVEL="3").splitlines()[-1])
-
-    assert faults("keep_pages()") * 3 < faults("")

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
+import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +18,7 @@ __all__ = ["ROWS", "main", "register", "table"]
 
 _HERE = Path(__file__).resolve().parent
 _PROGRAM = _HERE / "bench_cell" / "transfer.py"
-TIMEOUT = 120
+TIMEOUT = 60
 OURS = "tfqueue_compat"
 # (what, kind, title) -> library: the ratio to reach over it (0: none was set)
 ROWS: dict[tuple[str, str, str], dict[str, float]] = {
@@ -44,13 +47,23 @@ def _python_of(library: str, args: argparse.Namespace) -> str:
 
 def _run(library: str, what: str, kind: str, args: argparse.Namespace) -> float:
     path = args.peer_path if library == "tensorpack" else str(_HERE.parents[1])
-    done = subprocess.run(
-        [_python_of(library, args), str(_PROGRAM), library, what, kind], text=True,
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": path}, check=False,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT)
-    rates = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("RATE ")]
+    # in a file: tensorpack's workers outlive it, and would hold a pipe open
+    with tempfile.TemporaryFile("w+") as out:
+        process = subprocess.Popen(
+            [_python_of(library, args), str(_PROGRAM), library, what, kind],
+            env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": path},
+            stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
+        try:
+            process.wait(TIMEOUT)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        out.seek(0)
+        text = out.read()
+    rates = [line.split()[1] for line in text.splitlines() if line.startswith("RATE ")]
     if not rates:
-        raise RuntimeError((done.stderr or done.stdout).strip()[-500:])
+        raise RuntimeError(text.strip()[-500:])
     return float(rates[-1])
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ..utils.errors import say
+from ..utils.pages import keep_pages
 from .base import reset
 from .passes import EmptyPasses
 from .pickling import Payload, pack_error
@@ -115,6 +116,7 @@ def main(spec: WorkerSpec) -> None:
     threading.Thread(target=_listen, args=(spec.bell, sender, parent, spec.forked), daemon=True,
                      name="worker-listener").start()
     try:
+        keep_pages()  # the parent's TensorFlow may have ended that
         os.environ.update(spec.env)
         seed_this_worker(spec.seed)
         job = spec.job.load()

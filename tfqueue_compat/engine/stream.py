@@ -23,7 +23,7 @@ from ..dataflow.passes import EmptyPasses
 from ..dataflow.raw import ForeignDataFlow
 from ..utils.ending import end_at_exit
 from ..utils.errors import say
-from .aligned import keep_pages
+from ..utils.pages import keep_pages
 from .buffers import BufferPool, sole_owner
 from .chunk import LARGE, Block, Cadence, empty, mixed_shapes, shapes_of
 from .convert import Component
@@ -37,7 +37,6 @@ __all__ = ["Mode", "Stream"]
 
 _MOMENT = 1e-3  # seconds
 _GLANCE = 0.25  # seconds
-_PAGES = 1 << 16  # bytes of a datapoint from which the allocator's way with pages counts
 
 
 @dataclass(frozen=True)
@@ -294,6 +293,7 @@ class Stream:
             self._changed.notify_all()
         if self._mode_now() is None:
             return False
+        keep_pages()  # the consumer's dataset is made: TensorFlow has had its way with malloc
         self._meter.start()
         self._meter.produced += 1
         self._store(box)
@@ -344,8 +344,6 @@ class Stream:
             owned = []
         arrays, shapes, nbytes = shapes_of(signature.components, leaves)
         group = self._mode.group if self._mode else 0
-        if nbytes >= _PAGES:
-            keep_pages()
         if nbytes >= LARGE and not group:
             self._make_large(signature.components, arrays, leaves, owned)
         else:

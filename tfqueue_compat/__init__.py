@@ -17,7 +17,7 @@ from typing import Any
 
 from .libinfo import __version__
 
-#: What ``from tfqueue_compat import *`` binds: the names whose rooms are there today.
+#: What ``from tfqueue_compat import *`` binds: tensorpack's names, and no room of ours besides.
 __all__ = [
     "AsyncMultiGPUTrainer", "AugmentImageComponent", "AugmentImageComponents",
     "AugmentImageCoordinates", "AutoResumeTrainConfig", "AvgPooling", "BNReLU",
@@ -62,16 +62,16 @@ __all__ = [
     "TFLocalCLIDebugHook", "TFRecordSerializer", "TensorInput", "TensorPrinter",
     "TestDataSpeed", "ThroughputTracker", "TowerContext", "TowerTrainer", "TrainConfig",
     "Trainer", "VariableHolder", "ZMQInput", "argscope", "callbacks", "change_env",
-    "change_gpu", "cli", "collect_env_info", "compat", "contrib", "dataflow",
+    "change_gpu", "collect_env_info", "compat", "dataflow",
     "dataset",
     "disable_layer_logging", "enable_argscope_for_function", "enable_argscope_for_module",
-    "engine", "execute_only_once", "fix_rng_seed", "get_arg_scope",
+    "execute_only_once", "fix_rng_seed", "get_arg_scope",
     "get_current_tower_context", "get_default_sess_config", "get_global_step_value",
     "get_global_step_var", "get_model_loader", "get_nr_gpu", "get_rng",
     "get_tf_version_tuple", "get_tqdm", "gradproc", "graph_builder", "humanize_time_delta",
-    "imgaug", "input_source", "install", "keras_bridge", "l1_regularizer", "l2_regularizer",
+    "imgaug", "input_source", "install", "l1_regularizer", "l2_regularizer",
     "launch_train_with_config", "layer_register", "libinfo", "logger", "models",
-    "optimizer", "plots", "predict", "regularize_cost", "regularize_cost_from_collection",
+    "optimizer", "predict", "regularize_cost", "regularize_cost_from_collection",
     "remap_input_source", "rename_tflayer_get_variable", "send_dataflow_zmq", "sesscreate",
     "sessinit", "summary", "symbolic_functions", "tfutils", "tfv1", "tower", "train",
     "uninstall", "utils", "varreplace",
@@ -233,7 +233,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_ROOMS})
 
 
 def _is_there(home: str) -> bool:

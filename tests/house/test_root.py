@@ -17,6 +17,10 @@ PACKAGE = Path(tfqueue_compat.__file__).parent
 TABLE = {**tfqueue_compat._NAMES, **tfqueue_compat._ROOMS}
 
 
+# tensorpack's star import has no such names: they might hide a script's own
+ROOMS_ASKED_FOR = {"cli", "contrib", "engine", "keras_bridge", "plots"}
+
+
 def is_there(home: str) -> bool:
     path = PACKAGE.joinpath(*home.split("."))
     return path.with_suffix(".py").exists() or (path / "__init__.py").exists()
@@ -24,7 +28,7 @@ def is_there(home: str) -> bool:
 
 def test_all_lists_what_is_there_and_nothing_else() -> None:
     there = {name for name, home in TABLE.items() if is_there(home)}
-    assert set(tfqueue_compat.__all__) == there
+    assert set(tfqueue_compat.__all__) == there - ROOMS_ASKED_FOR
     assert there <= set(dir(tfqueue_compat))
 
 
@@ -78,7 +82,7 @@ def test_type_checkers_are_told_the_same_names() -> None:
         for alias in node.names:
             assert alias.asname, "a stub re-exports by `as`"
             named[alias.asname] = f"{node.module or ''}.{alias.name}".strip(".")
-    assert set(named) == {*tfqueue_compat.__all__, "__version__"}
+    assert set(named) == {*tfqueue_compat.__all__, *ROOMS_ASKED_FOR, "__version__"}
     for name, path in named.items():
         home = TABLE.get(name, "libinfo")
         assert path == (home if name in tfqueue_compat._ROOMS else f"{home}.{name}")

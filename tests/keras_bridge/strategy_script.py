@@ -2,7 +2,7 @@
 """Trains on two towers in a process of its own: ``python strategy_script.py WHAT``.
 
 WHAT is "mirrored": two logical devices; "worker": one of TF_CONFIG's workers; "endless": such a
-worker that never ends. Results are the last line, JSON.
+worker that never ends. Results are the last line, JSON, those of a ModelDesc among them.
 """
 
 from __future__ import annotations
@@ -16,10 +16,28 @@ import numpy as np
 import tensorflow as tf
 
 from tfqueue_compat.dataflow import DataFromList
+from tfqueue_compat.graph_builder import ModelDesc
 from tfqueue_compat.input_source import QueueInput
-from tfqueue_compat.keras_bridge.strategy import across_workers, batch_per_tower
+from tfqueue_compat.keras_bridge import ModelDescModel, across_workers, batch_per_tower
 
+v1 = tf.compat.v1
 BATCHES = 21
+
+
+class Line(ModelDesc):
+    """Least squares, by hand easily."""
+
+    def inputs(self) -> Any:
+        return [tf.TensorSpec([None, 3], tf.float32, "x"),
+                tf.TensorSpec([None, 1], tf.float32, "y")]
+
+    def build_graph(self, x: Any, y: Any) -> Any:
+        w = v1.get_variable("w", [3, 1], initializer=v1.ones_initializer())
+        out = tf.matmul(x, w, name="out")
+        return tf.reduce_mean(tf.square(out - y), name="cost")
+
+    def optimizer(self) -> Any:
+        return v1.train.MomentumOptimizer(0.05, 0.9)
 
 
 def batches() -> list[list[np.ndarray]]:
@@ -55,6 +73,7 @@ def main(what: str) -> None:
     flow = DataFromList(batches(), shuffle=False)
     with strategy.scope():
         trained = across_workers(model())
+        line = ModelDescModel(Line(), output_names="out")
     if what == "endless":
         began = keras.callbacks.LambdaCallback(
             on_epoch_end=lambda epoch, logs: print("epoch", epoch, flush=True))
@@ -69,6 +88,10 @@ def main(what: str) -> None:
     data = QueueInput(flow) if what == "worker" else data
     trained.fit(data, steps_per_epoch=8, epochs=2, verbose=0)
     out["stream"] = weights(trained)
+    line.fit(batch_per_tower(QueueInput(flow), strategy), epochs=2, verbose=0, shuffle=False)
+    out["line"] = weights(line)[0]
+    out["line evaluated"] = line.evaluate(QueueInput(flow), verbose=0)
+    out["line predicted"] = line.predict(QueueInput(flow), verbose=0).ravel().tolist()
     print(json.dumps(out))
 
 

@@ -75,6 +75,17 @@ def joint() -> dict[str, Any]:
     return out
 
 
+def line() -> tuple[np.ndarray, np.ndarray, float]:
+    """What the ModelDesc learns, predicts and costs, by hand: SGD with momentum, joint batches."""
+    data, w, speed = batches(), np.ones((3, 1)), np.zeros((3, 1))
+    for first in list(range(0, BATCHES - 1, 2)) * 2:
+        x, y = (np.concatenate(part) for part in zip(data[first], data[first + 1]))
+        speed = 0.9 * speed + 2 / len(x) * x.T @ (x @ w - y)
+        w = w - 0.05 * speed
+    x, y = (np.concatenate(part) for part in zip(*data))
+    return w, (x @ w).ravel(), float(np.square(x @ w - y).mean())
+
+
 def check(found: dict[str, Any], joint: dict[str, Any]) -> None:
     assert found["length"] == 10 and found["steps"] == 20
     for key in ("passes", "stream"):
@@ -82,6 +93,10 @@ def check(found: dict[str, Any], joint: dict[str, Any]) -> None:
             np.testing.assert_allclose(ours, one, rtol=0, atol=1e-6)
     np.testing.assert_allclose(found["history"]["loss"], np.mean(joint["losses"], 1), rtol=1e-5)
     np.testing.assert_allclose(found["evaluated"], joint["evaluated"], rtol=1e-5)
+    w, predicted, cost = line()
+    np.testing.assert_allclose(found["line"], w, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(found["line predicted"], predicted, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(found["line evaluated"], cost, rtol=1e-5)
 
 
 def test_two_devices_train_as_one_on_joint_batches(joint: dict[str, Any]) -> None:
@@ -100,7 +115,7 @@ def test_two_workers_train_as_one_on_joint_batches(joint: dict[str, Any]) -> Non
             worker.kill()
             worker.communicate()
     check(first, joint)
-    for key in ("passes", "stream", "evaluated", "history"):
+    for key in ("passes", "stream", "evaluated", "history", "line"):
         assert first[key] == second[key]
     for found in (first, second):
         np.testing.assert_allclose(found["predicted"], joint["predicted"], atol=1e-6)

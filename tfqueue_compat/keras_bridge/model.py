@@ -18,6 +18,7 @@ from .eager import eagerly
 from .graph import ModelGraph
 from .learning_rate import OptimizerFace
 from .prediction import predicted
+from .strategy import AcrossWorkers
 from .tower import Tower, samples_of, tower_context
 from .update import Update, has_optimizer
 from .variables import ModelVariable, VariableStore
@@ -29,7 +30,7 @@ v1 = tf.compat.v1
 _LOSS = "loss"
 
 
-class ModelDescModel(ModelFiles):
+class ModelDescModel(AcrossWorkers, ModelFiles):
     """A Keras model made of a ModelDesc, which stays as it is.
 
     Keras traces the model's own ``build_graph``, and the TF 1 optimizer of its ``optimizer()``
@@ -201,12 +202,13 @@ class ModelDescModel(ModelFiles):
     def _measured(self, values: dict[str, Any], samples: Any) -> dict[str, Any]:
         for metric in self._scalar_metrics:
             if metric.name in values:
-                metric.update_state(values[metric.name], sample_weight=samples)
+                # where batches are not enough for all replicas some get an empty one: no number
+                value = tf.math.multiply_no_nan(values[metric.name],
+                                                tf.cast(tf.greater(samples, 0), tf.float32))
+                metric.update_state(value, sample_weight=samples)
         results = {m.name: m.result() for m in self._scalar_metrics if m.name in values}
-        # Keras takes the mean of several workers' results over an axis that scalars don't have
-        several = isinstance(self.distribute_strategy, tf.distribute.MultiWorkerMirroredStrategy) \
-            and self.distribute_strategy.extended._in_multi_worker_mode()
-        return {n: x[None] for n, x in results.items()} if several else results
+        measured: dict[str, Any] = self._reducible(results)
+        return measured
 
     # ---- what users call
 

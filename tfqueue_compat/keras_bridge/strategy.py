@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import keras
 import tensorflow as tf
@@ -18,6 +19,8 @@ from ..input_source.queue import QueueInput
 from ..utils.errors import CompatError, say
 
 __all__ = ["AcrossWorkers", "TowerBatches", "WorkerLost", "across_workers", "batch_per_tower"]
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 _TASK = re.compile(r"/job:worker(?:/replica:\d+)?/task:(\d+)")
 
@@ -137,6 +140,12 @@ class WorkerLost(CompatError, RuntimeError):
     """Another worker of a MultiWorkerMirroredStrategy is gone; the message names it."""
 
 
+def _like_keras(method: F) -> F:
+    """Give a method the signature and the documentation that it has in Keras."""
+    functools.update_wrapper(method, getattr(keras.Model, method.__name__))
+    return method
+
+
 class AcrossWorkers:
     """A base, before ``keras.Model``, of models that are trained across workers.
 
@@ -158,21 +167,21 @@ class AcrossWorkers:
 
     _distribute_strategy: Any
 
+    @_like_keras
     def fit(self, x: Any = None, *args: Any, validation_data: Any = None, **kwargs: Any) -> Any:
-        """Train; see ``keras.Model.fit``."""
         with _naming_the_lost(self._distribute_strategy):
             return super().fit(  # type: ignore[misc]
                 self._dealt(x), *args, validation_data=self._dealt(validation_data, whole=True),
                 **kwargs)
 
+    @_like_keras
     def evaluate(self, x: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """Measure; see ``keras.Model.evaluate``."""
         with _naming_the_lost(self._distribute_strategy):
             return super().evaluate(  # type: ignore[misc]
                 self._dealt(x, whole=True), *args, **kwargs)
 
+    @_like_keras
     def predict(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """Predict; see ``keras.Model.predict``."""
         with _naming_the_lost(self._distribute_strategy):
             return super().predict(  # type: ignore[misc]
                 self._dealt(x, whole=True), *args, **kwargs)

@@ -49,7 +49,7 @@ def test_two_commands_install_run_and_test() -> None:
     text = README.read_text(encoding="utf-8")
     for extra in set(extras) - {"test", "bench", "all"}:
         assert f"`{extra}`" in text, extra
-    wanted = {line for extra in set(extras) - {"test", "bench", "all"}
+    wanted = {line for extra in set(extras) - {"test", "bench", "all", "ray"}  # Ray is large
               for line in extras[extra].split("\n") if line}
     assert set(filter(None, extras["all"].split("\n"))) == wanted
 
@@ -89,3 +89,14 @@ def test_eager_function_and_keras(names: dict[str, Any]) -> None:
     history = model.fit(queue, epochs=3, verbose=0).history["loss"]
     assert len(history) == 3 and np.all(np.isfinite(history))
     assert queue.meter.verdict().split(":")[0] in ("model-bound", "data-bound", "balanced")
+
+
+@pytest.mark.slow
+def test_a_model_desc_under_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found: dict[str, Any] = {}
+    exec(block("class Model(tp.ModelDesc)"), found)
+    assert found["prob"].shape == (500, 10) and np.allclose(found["prob"].sum(1), 1, atol=1e-5)
+    assert "fc0/W" in np.load("model.npz")
+    exec(block("batch_per_tower(QueueInput(train), strategy)"), found)
+    assert len(found["model"].history.history["loss"]) == 3

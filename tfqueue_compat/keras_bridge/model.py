@@ -18,7 +18,7 @@ from .eager import eagerly
 from .graph import ModelGraph
 from .learning_rate import OptimizerFace
 from .prediction import predicted
-from .strategy import AcrossWorkers
+from .strategy import AcrossWorkers, TowerBatches
 from .tower import Tower, samples_of, tower_context
 from .update import Update, has_optimizer
 from .variables import ModelVariable, VariableStore
@@ -231,7 +231,7 @@ class ModelDescModel(AcrossWorkers, ModelFiles):
         """
         given = dict(inspect.signature(super().fit).bind(x, *args, **kwargs).arguments)
         given["x"] = self._data("fit", x)
-        if isinstance(given["x"], tf.data.Dataset):
+        if isinstance(given["x"], (tf.data.Dataset, TowerBatches)):
             given.setdefault("shuffle", False)  # Keras warns where it can't
         if given.get("validation_data") is not None:
             given["validation_data"] = self._data("fit(validation_data=...)",

@@ -74,7 +74,8 @@ VALUES: list[tuple[str, Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("dtype, value, expected", VALUES)
+@pytest.mark.parametrize("dtype, value, expected", [
+    *VALUES, ("int32", 1.0, 1), ("int32", np.float32(1), 1), ("bool", 1, True)])
 def test_scalars(dtype: str, value: Any, expected: Any) -> None:
     signature = Signature.from_specs([tf.TensorSpec((), dtype)])
     block = Block(signature.components, [()], 1, BufferPool())
@@ -85,8 +86,8 @@ def test_scalars(dtype: str, value: Any, expected: Any) -> None:
 
 @pytest.mark.parametrize("dtype, value", [
     ("int8", 128), ("int8", -129), ("uint8", -1), ("uint8", 256), ("int32", 2 ** 31),
-    ("int64", 2 ** 63), ("uint64", 2 ** 64), ("int32", 1.0), ("int32", np.float32(1)),
-    ("bool", 1), ("float32", 10 ** 400), ("float32", 1j), ("int32", "7"), ("float32", None),
+    ("int64", 2 ** 63), ("uint64", 2 ** 64), ("int32", 1.5), ("int32", np.float32(1.5)),
+    ("bool", 2), ("float32", 10 ** 400), ("float32", 1j), ("int32", "7"), ("float32", None),
     ("int32", np.array(2 ** 40)),
 ])
 def test_scalars_that_do_not_fit_are_refused_and_nothing_is_written(

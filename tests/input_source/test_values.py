@@ -135,7 +135,7 @@ SAFE = [(np.int64(5), tf.int32, 5), (np.array([1, 255]), tf.uint8, [1, 255]),
         (np.float32(1.5), tf.bfloat16, 1.5), (np.float16(2), tf.float64, 2.0),
         (np.uint8(200), tf.int16, 200), (1, tf.complex64, 1), ([0.5, 1.5], tf.float64, [0.5, 1.5])]
 UNSAFE = [(np.int64(1 << 40), tf.int32), (np.array([1, 256]), tf.uint8), (-1, tf.uint8),
-          (0.5, tf.int32), (np.float32(2), tf.int64), (2, tf.bool), (np.float32(1), tf.bool),
+          (0.5, tf.int32), (np.float32(2.5), tf.int64), (2, tf.bool), (0.5, tf.bool),
           (np.complex64(1j), tf.float32), ("3", tf.int32), (3, tf.string), (1.5, tf.string),
           (300, tf.uint8)]
 

@@ -18,9 +18,9 @@ def test_bars_are_compared_with_the_first() -> None:
 def test_a_meter_gives_its_mean_rate() -> None:
     queue = QueueInput([[i] for i in range(500)])
     assert sum(1 for _ in queue) == 500
+    most = 500 / queue.meter.seconds
     axes, = draw_throughput({"queue": queue.meter}).axes
-    assert 0 < axes.patches[0].get_width() == pytest.approx(
-        500 / queue.meter.seconds, rel=0.5)
+    assert most >= axes.patches[0].get_width() >= 500 / queue.meter.seconds
     queue.stop()
 
 

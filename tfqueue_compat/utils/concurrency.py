@@ -6,6 +6,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import multiprocessing as mp
+import os
 import queue
 import signal
 import subprocess
@@ -250,6 +251,9 @@ def enable_death_signal(_warn: bool = True) -> None:
         return
     set_parent_death_signal = 1
     ctypes.CDLL(None, use_errno=True).prctl(set_parent_death_signal, signal.SIGHUP)
+    parent = mp.parent_process()
+    if parent is not None and not parent.is_alive():  # it died before: no signal will come
+        os.kill(os.getpid(), signal.SIGHUP)
 
 
 def is_main_thread() -> bool:

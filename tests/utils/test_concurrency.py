@@ -154,8 +154,13 @@ def gone(pid):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 @pytest.mark.parametrize("how", ["exit", "death"])
-def test_no_process_stays_behind(how):
-    program = start_program(how)
+@pytest.mark.parametrize("hangup", [signal.SIG_DFL, signal.SIG_IGN], ids=["", "nohup"])
+def test_no_process_stays_behind(how, hangup):
+    before = signal.signal(signal.SIGHUP, hangup)
+    try:
+        program = start_program(how)
+    finally:
+        signal.signal(signal.SIGHUP, before)
     pid = int(program.stdout.readline())
     if how == "death":
         time.sleep(0.3)

@@ -250,10 +250,12 @@ def enable_death_signal(_warn: bool = True) -> None:
                            "processes behind.")
         return
     set_parent_death_signal = 1
-    ctypes.CDLL(None, use_errno=True).prctl(set_parent_death_signal, signal.SIGHUP)
+    under_nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    death = signal.SIGTERM if under_nohup else signal.SIGHUP
+    ctypes.CDLL(None, use_errno=True).prctl(set_parent_death_signal, death)
     parent = mp.parent_process()
     if parent is not None and not parent.is_alive():  # it died before: no signal will come
-        os.kill(os.getpid(), signal.SIGHUP)
+        os.kill(os.getpid(), death)
 
 
 def is_main_thread() -> bool:

@@ -14,7 +14,7 @@ from ..compat.internals import generator_dataset, route_errors, route_session_er
 from .convert import Component
 from .errors import DatasetEnded, failure_in
 from .signature import Signature
-from .source import Source
+from .source import Source, called_by_tensorflow
 from .stream import Mode
 
 __all__ = ["ChunkError", "build", "element_signature"]
@@ -107,31 +107,34 @@ def _python(function: Callable[..., Any], inputs: list[tf.Tensor]) -> tf.Tensor:
 
 def _beginner(reference: weakref.ref[Source], mode: Mode) -> Callable[[Any], Any]:
     def begin(worker: Any) -> np.int64:
-        source = _alive(reference)
-        try:
-            return np.int64(source.begin(mode, int(worker)))
-        except Exception as e:
-            raise ChunkError(source.keep(e).text()) from None
+        with called_by_tensorflow():
+            source = _alive(reference)
+            try:
+                return np.int64(source.begin(mode, int(worker)))
+            except Exception as e:
+                raise ChunkError(source.keep(e).text()) from None
     return begin
 
 
 def _taker(reference: weakref.ref[Source]) -> Callable[[Any], Any]:
     def take(number: Any) -> list[np.ndarray]:
-        source = _alive(reference)
-        try:
-            return source.take(int(number))
-        except StopIteration:
-            raise
-        except BaseException as e:
-            raise ChunkError(source.keep(e).text()) from None
+        with called_by_tensorflow():
+            source = _alive(reference)
+            try:
+                return source.take(int(number))
+            except StopIteration:
+                raise
+            except BaseException as e:
+                raise ChunkError(source.keep(e).text()) from None
     return take
 
 
 def _ender(reference: weakref.ref[Source]) -> Callable[[Any], Any]:
     def end(number: Any) -> np.int64:
-        source = reference()
-        if source is not None:
-            source.end(int(number))
+        with called_by_tensorflow():
+            source = reference()
+            if source is not None:
+                source.end(int(number))
         return np.int64(0)
     return end
 

@@ -6,8 +6,11 @@ from __future__ import annotations
 import atexit
 import itertools
 import threading
+import time
 import weakref
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,6 +29,8 @@ __all__ = ["POLL", "Source"]
 #: that it was cancelled.
 POLL = 0.1
 _PENDING = -1
+_GRACE = 5.0  # seconds for TensorFlow's threads to come out when the program ends
+_QUIET = 5    # looks in a row at which none was inside
 
 
 class _Channel(Protocol):
@@ -176,8 +181,28 @@ def _close_all(channels: dict[int, _Channel]) -> None:
 _live: weakref.WeakSet[Source] = weakref.WeakSet()
 
 
+_inside: set[int] = set()  # TensorFlow's threads that are in a call of ours
+
+
+@contextmanager
+def called_by_tensorflow() -> Iterator[None]:
+    """A block that TensorFlow runs in a thread of its own: a program waits for it when it ends."""
+    thread = threading.get_ident()
+    _inside.add(thread)
+    try:
+        yield
+    finally:
+        _inside.discard(thread)
+
+
 @atexit.register
 def _close_live() -> None:
-    # A thread that still runs Python code while the interpreter ends can crash the process.
-    for source in list(_live):
+    # A thread that still runs Python code while the interpreter ends can crash the process; and
+    # one that TensorFlow waits for would never come back.
+    live = list(_live)
+    for source in live:
         source.stop()
+    end, quiet = time.monotonic() + _GRACE, 0
+    while (live or _inside) and quiet < _QUIET and time.monotonic() < end:
+        time.sleep(0.01)  # without the GIL: they need it to come out
+        quiet = 0 if _inside else quiet + 1

@@ -77,6 +77,22 @@ def test_a_thread_that_begins_in_the_middle_of_the_trial_is_aligned_too() -> Non
     assert in_a_thread(go_on)
 
 
+def test_a_thread_that_ends_leaves_nothing_kept() -> None:
+    if not in_a_thread(aligned.align_this_thread):
+        pytest.skip("NumPy's allocator can't be set here")
+    learned = Handover()
+
+    def produce() -> bool:
+        learned.begin()
+        while not learned.aliases(True):
+            pass
+        before = all_new_arrays_are_aligned()
+        learned.end()
+        return before and not all_new_arrays_are_aligned()
+
+    assert in_a_thread(produce)
+
+
 def test_arrays_that_others_hold_are_copied() -> None:
     learned = Handover()
     assert not any(in_a_thread(lambda: [learned.aliases(False) for _ in range(50)]))

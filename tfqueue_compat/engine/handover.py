@@ -35,6 +35,11 @@ class Handover:
         if self._aliasing and not align_this_thread():
             self._decided = self._aliasing = False
 
+    def end(self) -> None:
+        """Leave the producer thread: memory that is kept for its arrays is given back."""
+        if self._aliasing:
+            restore_this_thread()
+
     def aliases(self, possible: bool) -> bool:
         """Say whether to alias the datapoint at hand.
 

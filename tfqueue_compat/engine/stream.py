@@ -441,6 +441,7 @@ def _run(stream: Stream) -> None:
     else:
         stream._finish(None)
     finally:
+        stream._handover.end()
         stream._dataflow = None
 
 
